@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs the action that its argument names while four threads build and compile kernels. The test expects
-// exit code 0 and nothing on stderr.
+// Performs the action that its argument names while four threads build and compile kernels, or while kernels
+// are prepared in the background. The test expects exit code 0 and nothing on stderr.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <vector>
 #include <weir/compile.hpp>
 #include <weir/kernel.hpp>
 #include <weir/weir.hpp>
@@ -39,11 +40,46 @@ void compile_forever(int first) {
   }
 }
 
+/// Waits for the preparation when the process ends.
+struct WaitsAtExit {
+  Preparation preparation;
+  ~WaitsAtExit() {
+    try {
+      preparation.wait();
+    } catch (const Error&) {  // the process is ending
+    }
+  }
+};
+
+/// Of kernels that no cache has.
+int end_while_prepared(int wait_us) {
+  const Device device = open("cpu");
+  static WaitsAtExit waiting;
+  for (int n = 0; n < 6; ++n) {
+    const Program program = program_number(static_cast<int>(getpid()) * 10 + n);
+    waiting.preparation = program.prepare(device);
+    if (n % 2) static std::vector<Program> kept{program};
+  }
+  usleep(static_cast<useconds_t>(wait_us));
+  return 0;
+}
+
+/// With a code generator that never answers.
+int end_while_stuck() {
+  const Device device = open("cpu");
+  const Kernel stuck{"pause", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); }};
+  (void)stuck.prepare(device);
+  while (access(getenv("WEIR_TEST_BEGUN"), F_OK) != 0) usleep(1000);
+  return 0;
+}
+
 void await_compilations(int number) {
   while (compiled < number) std::this_thread::yield();
 }
 
 int run(const char* how, int wait_us) {
+  if (!std::strcmp(how, "prepare")) return end_while_prepared(wait_us);
+  if (!std::strcmp(how, "stuck")) return end_while_stuck();
   for (int t = 0; t < 4; ++t) std::thread(compile_forever, t).detach();
   usleep(static_cast<useconds_t>(wait_us));
   if (!std::strcmp(how, "exit")) std::exit(0);

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "helper_processes.hpp"
@@ -16,11 +18,12 @@ namespace {
 
 /// Runs the program `times` times and ends it at different moments: from before the helper has started to
 /// after several kernels.
-void expect_clean(const std::string& how, int times) {
+void expect_clean(const std::string& how, int times, const std::string& environment = "") {
   const HelperProcesses helpers;
   for (int i = 0; i < exits_of(times); ++i) {
-    const std::string command = "timeout 120 " + built("bin/weir_compilation_ending").string() + " " + how +
-                                " " + std::to_string(i * 997 % 100'000) + " 2>&1";
+    const std::string command = environment + " timeout 120 " +
+                                built("bin/weir_compilation_ending").string() + " " + how + " " +
+                                std::to_string(i * 997 % 100'000) + " 2>&1";
     FILE* const pipe = popen(command.c_str(), "r");
     ASSERT_NE(pipe, nullptr);
     std::string output;
@@ -57,6 +60,26 @@ TEST(EndWhileThreadsCompile, ByQuickExitIsClean) {
 // proves R39
 TEST(ForkWhileThreadsCompile, BothProcessesGoOnCompiling) {
   expect_clean("fork", forks);
+}
+
+std::string driver() {
+  return "WEIR_DRIVER_PATH=" + built(WEIR_DRIVER_FOLDER).string();
+}
+
+// proves R6, R40
+TEST(EndWhileKernelsArePrepared, IsClean) {
+  expect_clean("prepare", exits, driver());
+}
+
+// proves R40
+TEST(EndWhileKernelsArePrepared, DoesNotWaitForTheCodeGenerator) {
+  std::string folder = std::filesystem::temp_directory_path() / "weir-stuck-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  expect_clean("stuck", 1,
+               driver() + " WEIR_CACHE=off WEIR_TEST_BEGUN=" + folder +
+                   "/begun LD_LIBRARY_PATH=" + built(WEIR_FAULTY_FOLDER).string());
+  EXPECT_TRUE(std::filesystem::remove(folder + "/begun")) << "the code generator was not reached";
+  std::filesystem::remove(folder);
 }
 
 }  // namespace

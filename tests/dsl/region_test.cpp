@@ -233,8 +233,7 @@ TEST(Regions, ConflictsNameTheKernelTheParameterAndBothLines) {
     const std::string text = error.what();
     EXPECT_THAT(text, testing::StartsWith("kernel 'both' (" + kernel));
     EXPECT_THAT(text, testing::HasSubstr(" cannot be built:\n  " + first));
-    EXPECT_THAT(text,
-                testing::HasSubstr(": parameter 1 (View<float>) is written in this stream_parallel block"));
+    EXPECT_THAT(text, testing::HasSubstr(": @p0 (View<float>) is written in this stream_parallel block"));
     EXPECT_THAT(text, testing::HasSubstr("written in another one at " + second));
   }
 }
@@ -252,7 +251,7 @@ TEST(Regions, ConflictsUseTheNamesThatTheKernelGave) {
     }
     return std::string();
   };
-  EXPECT_THAT(message({}), testing::HasSubstr("parameter 1 (View<Vec<std::int32_t, 3>, 2>) is written"));
+  EXPECT_THAT(message({}), testing::HasSubstr("@p0 (View<Vec<std::int32_t, 3>, 2>) is written"));
   EXPECT_THAT(message({.parameter_names = {"velocity"}}), testing::HasSubstr("@velocity is written"));
 }
 

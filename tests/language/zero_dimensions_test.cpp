@@ -80,8 +80,7 @@ TEST(ZeroDimensions, ThatTwoBlocksOfARegionUseAreRefused) {
              stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = z(); }); });
            }};
   };
-  EXPECT_THAT(error_of(racing),
-              HasSubstr("parameter 2 (View<float, 0>) is written in this stream_parallel block"));
+  EXPECT_THAT(error_of(racing), HasSubstr("@p1 (View<float, 0>) is written in this stream_parallel block"));
 }
 
 TEST(ZeroDimensions, AreCheckedAsOtherArrays) {

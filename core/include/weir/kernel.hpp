@@ -2,6 +2,7 @@
 // Kernels written as C++ lambdas: the kernel language. sdk/docs/kernel-language.md explains it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -198,6 +199,10 @@ class Kernel<R(P...)> {
         "this launch has too many arguments, or its first one is no stream: the kernel takes one for "
         "each parameter of its lambda, after a stream if one is named");
   }
+
+  /// Compiles for the devices in the background and returns at once; see Program::prepare.
+  Preparation prepare(std::span<const Device> devices) const { return program_.prepare(devices); }
+  Preparation prepare(const Device& device) const { return program_.prepare(device); }
 
   /// How the loops became tasks; see Program::explain.
   std::string explain(const StreamRef& stream) const { return program_.explain(stream); }

@@ -10,11 +10,13 @@
 #include <vector>
 #include <weir/export.hpp>
 #include <weir/lowering.hpp>
+#include <weir/preparation.hpp>
 #include <weir/struct_layout.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
 
+class Device;
 class StreamRef;
 class AnyArrayView;
 
@@ -86,8 +88,16 @@ class WEIR_API Program {
   void launch(const StreamRef& stream, std::span<const LaunchArgument> arguments,
               const LaunchOptions& options = {}) const;
 
-  /// Compiles for the stream's device now instead of at the first launch.
+  /// Compiles for the stream's device now instead of at the first launch, and returns when the code is ready.
   void prepare(const StreamRef& stream) const;
+
+  /// Compiles for the devices in the background, for launches with ordinary arguments, and returns at once. A
+  /// launch that needs the code meanwhile waits for it, and throws if it fails. Opens the devices first,
+  /// which starts their vendors' runtime if nothing has used them yet. The program may be destroyed and the
+  /// process may end meanwhile; the end waits for calls of the driver only. Throws Error{system}
+  /// in a forked child, and the driver's failure to open a device.
+  Preparation prepare(std::span<const Device> devices) const;
+  Preparation prepare(const Device& device) const;
 
   /// The code that launches and prepare() have made for the stream's device: one variant for each set of
   /// assumptions. Empty before the first of them.

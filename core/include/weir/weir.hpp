@@ -18,6 +18,7 @@
 #include <weir/module.hpp>
 #include <weir/on_print.hpp>
 #include <weir/pack.hpp>
+#include <weir/preparation.hpp>
 #include <weir/profile.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>

@@ -26,6 +26,34 @@ void drop_in_forked_child() {
 
 }  // namespace
 
+/// One thread generates an entry at a time.
+class CachedCompiler::Turn {
+ public:
+  /// Waits for the thread that generates the entry of `input`, which must live as long as this.
+  Turn(CachedCompiler& compiler, std::string_view input) : compiler_(compiler) {
+    std::unique_lock lock(compiler_.mutex_);
+    while (!(place_ = compiler_.generating_.insert(input)).second) {
+      waited_ = true;
+      compiler_.ended_.wait(lock);
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    {
+      const std::lock_guard lock(compiler_.mutex_);
+      compiler_.generating_.erase(place_.first);
+    }
+    compiler_.ended_.notify_all();
+  }
+  bool waited() const { return waited_; }
+
+ private:
+  CachedCompiler& compiler_;
+  std::pair<std::set<std::string_view>::iterator, bool> place_;
+  bool waited_ = false;
+};
+
 codegen::CodeObject CachedCompiler::compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                                             const codegen::Target& target) {
   // Which processor "native" is depends on the machine.
@@ -34,9 +62,15 @@ codegen::CodeObject CachedCompiler::compile(const ir::Kernel& kernel, std::span<
   const CanonicalRequest request = canonical_request(kernel, tasks, target);
   cache::Entry entry;
   entry.input = fmt::format("{}\n{}", identity_, request.input);
-  if (const std::optional<std::string> bytes = store_.find(entry.input))
-    if (std::optional<codegen::CodeObject> object = decode_kept(*bytes, request.lines, tasks.size()))
-      return std::move(*object);
+  const auto find = [&]() -> std::optional<codegen::CodeObject> {
+    if (const std::optional<std::string> bytes = store_.find(entry.input))
+      return decode_kept(*bytes, request.lines, tasks.size());
+    return std::nullopt;
+  };
+  if (std::optional<codegen::CodeObject> object = find()) return std::move(*object);
+  const Turn turn(*this, entry.input);
+  if (turn.waited())
+    if (std::optional<codegen::CodeObject> object = find()) return std::move(*object);
   const auto begin = std::chrono::steady_clock::now();
   codegen::CodeObject object = generator_().compile(kernel, tasks, target);
   entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -2,7 +2,11 @@
 // codegen::Compiler with a cache on disk between it and the code generator.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "cache/store.hpp"
 #include "codegen/codegen.hpp"
@@ -14,7 +18,8 @@ namespace weir::compilation {
 /// them.
 std::string generator_identity();
 
-/// Generates code only when the cache has none. Thread-safe.
+/// Generates code only when the cache has none. Threads that need the same code at once wait for the first.
+/// Thread-safe.
 class CachedCompiler final : public codegen::Compiler {
  public:
   /// `generator` is called when code must be generated for the first time. `identity` is generator_identity()
@@ -32,9 +37,14 @@ class CachedCompiler final : public codegen::Compiler {
                         const codegen::Target& target, std::string_view what) override;
 
  private:
+  class Turn;
+
   cache::Store store_;
   const std::string identity_;
   codegen::Compiler& (*const generator_)();
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::set<std::string_view> generating_;  ///< inputs of the entries that threads are generating
 };
 
 /// The compiler for launches in this process: compiler() with the cache of current_cache_policy(), if it has

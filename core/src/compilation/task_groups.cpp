@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compilation/task_groups.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -17,21 +19,44 @@ std::size_t statements_of(const ir::Block& block) {
   return count;
 }
 
-/// Up to `most` threads. Fewer when the system refuses one; the caller does its share of the work anyway.
+/// Helpers of all calls in this process. Kernels that are compiled at the same time share the processors.
+std::atomic<std::size_t> all_helpers{0};
+
+void forget_helpers_in_child() {
+  all_helpers.store(0);
+}
+
+bool take_helper(std::size_t most) {
+  // No static variable with a guard: the process may be forked while another thread holds the guard.
+  static std::atomic<bool> registered{false};
+  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget_helpers_in_child);
+  std::size_t running = all_helpers.load();
+  while (running < most)
+    if (all_helpers.compare_exchange_weak(running, running + 1)) return true;
+  return false;
+}
+
+/// Up to `most` threads, and up to one per processor in the process. Fewer when the system refuses one; the
+/// caller does its share of the work anyway.
 class Helpers {
  public:
   template <class Work>
-  Helpers(std::size_t most, const Work& work) {
+  Helpers(std::size_t most, std::size_t processors, const Work& work) {
     threads_.reserve(most);
-    try {
-      while (threads_.size() < most) threads_.push_back(sdk::start_thread("weir-compile", work));
-    } catch (...) {  // no more threads or no memory
-    }
+    while (threads_.size() < most && take_helper(processors)) try {
+        threads_.push_back(sdk::start_thread("weir-compile", work));
+      } catch (...) {  // no more threads or no memory
+        --all_helpers;
+        break;
+      }
   }
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
   ~Helpers() {
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_) {
+      thread.join();
+      --all_helpers;
+    }
   }
 
  private:
@@ -70,7 +95,7 @@ std::vector<codegen::CodeObject> compile_groups(codegen::Compiler& compiler, con
   };
   {
     const std::size_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-    const Helpers helpers(std::min(groups.size(), processors) - 1, work);
+    const Helpers helpers(std::min(groups.size(), processors) - 1, processors, work);
     work();
   }
   for (const std::exception_ptr& error : errors)

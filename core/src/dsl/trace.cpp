@@ -57,7 +57,7 @@ Trace* Trace::find(std::uint32_t id) noexcept {
 
 namespace {
 
-/// The name of a parameter that is given none: "p1" for parameter 1, "result" or "result_1" for a returned
+/// The name of a parameter that is given none: "p0" for the first; "result" or "result_0" for a returned
 /// value.
 std::string usual_name(const KernelSource& source, std::size_t parameter) {
   const std::size_t own = source.parameter_count - source.returned_count;

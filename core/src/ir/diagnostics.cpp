@@ -57,7 +57,7 @@ std::string describe_parameter(const Kernel& kernel, std::size_t index) {
   std::string handle = "Value<" + type + ">";
   if (parameter.kind == Parameter::Kind::array)
     handle = "View<" + type + (parameter.rank != 1 ? ", " + std::to_string(parameter.rank) : "") + ">";
-  return "parameter " + std::to_string(index + 1) + " (" + handle + ")";
+  return "@" + parameter.name + " (" + handle + ")";
 }
 
 void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics) {

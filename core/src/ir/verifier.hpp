@@ -43,7 +43,7 @@ std::string describe(const Kernel& kernel, const Location& location);
 /// Whether a parameter has the name that tracing assigns to parameters without a name, "p0" for the first.
 bool is_generated_name(std::string_view name, std::size_t index);
 
-/// A parameter in a message: "@x", or "parameter 1 (View<float>)" for a generated name.
+/// A parameter in a message: "@x", or "@p0 (View<float>)" for a generated name.
 std::string describe_parameter(const Kernel& kernel, std::size_t index);
 
 /// Throws Error{kernel} with one line per diagnostic: "file:line:column: message".

@@ -156,8 +156,10 @@ RiverKernels::RiverKernels(Regions regions, bool over_ranks)
 RiverKernels::RiverKernels(RiverKernels&&) noexcept = default;
 RiverKernels::~RiverKernels() = default;
 
-void RiverKernels::prepare(const StreamRef& stream) const {
-  for (const Program* program : set_->programs()) program->prepare(stream);
+std::vector<Preparation> RiverKernels::prepare(const Device& device) const {
+  std::vector<Preparation> all;
+  for (const Program* program : set_->programs()) all.push_back(program->prepare(device));
+  return all;
 }
 
 int RiverKernels::loops() const {

@@ -66,8 +66,9 @@ class RiverKernels {
   explicit RiverKernels(Regions regions, bool over_ranks = false);
   RiverKernels(RiverKernels&&) noexcept;
   ~RiverKernels();
-  /// Compiles for the stream's device now, so that the first step has no compilation time.
-  void prepare(const StreamRef& stream) const;
+  /// Compiles for the device in the background, so that the first step has no compilation time. One entry per
+  /// kernel.
+  std::vector<Preparation> prepare(const Device& device) const;
   /// Number of loops and reductions in a step.
   int loops() const;
 

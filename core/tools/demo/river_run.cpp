@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iomanip>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <system_error>
@@ -275,10 +276,21 @@ struct BothKernels {
 };
 
 /// Compiles on the first rank, whose code the others find: ready, or in the cache.
-void prepare(const BothKernels& kernels, const StreamRef& stream, const Ranks& ranks) {
+void prepare(const BothKernels& kernels, const Device& device, const Ranks& ranks, std::ostream& log,
+             bool terminal) {
+  const Clock::time_point start = Clock::now();
   for (const bool turn : {true, false}) {
-    if (ranks.first() == turn)
-      for (const RiverKernels* set : {&kernels.with_regions, &kernels.without_regions}) set->prepare(stream);
+    if (ranks.first() == turn) {
+      std::vector<Preparation> all = kernels.with_regions.prepare(device);
+      std::ranges::copy(kernels.without_regions.prepare(device), std::back_inserter(all));
+      Progress progress(log, terminal, "compiling", std::ssize(all));
+      for (std::size_t ready = 0; ready < all.size(); ++ready) {
+        // A line for each tenth would be too much for the seconds that this takes.
+        if (terminal && turn) progress.show(static_cast<std::int64_t>(ready), seconds_since(start));
+        all[ready].wait();
+      }
+      if (terminal && turn) progress.show(std::ssize(all), seconds_since(start));
+    }
     ranks.meet();
   }
 }
@@ -293,7 +305,7 @@ RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, co
   if (ranks.first()) make_folder(options.out);
 
   const Clock::time_point compiling = Clock::now();
-  prepare(kernels, stream, ranks);
+  prepare(kernels, device, ranks, log, terminal);
   log << "device    " << device.name() << " (" << device.info().name << "), "
       << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks, ") << kernels.with_regions.loops()
       << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"

@@ -10,11 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
+#include "runtime/launch/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
 
 namespace weir::detail {
@@ -40,10 +42,14 @@ Runtime& runtime() {
   return *instance;
 }
 
+std::chrono::steady_clock::time_point in_one_second() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(1);
+}
+
 /// Gives work that does not wait for a running host callback up to one second to end. Runs on a separate
 /// thread, because a host callback must not call a driver.
 void wait_in_callback(const StreamState& stream) noexcept {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  const auto deadline = in_one_second();
   try {
     sdk::start_thread("weir-exit", [&] {
       for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
@@ -62,6 +68,7 @@ void at_exit() {
     for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
       if (!device->lost() && !device->forked()) device->streams.wait_for_all();
   runtime().exiting.store(true);
+  end_preparations(HostCallback::running_on() ? std::optional(in_one_second()) : std::nullopt);
   if (HostCallback::running_on()) return;
   for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
     if (!device->lost() && !device->forked())
@@ -70,7 +77,8 @@ void at_exit() {
 
 void in_child() {
   for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
-    if (device->streams.size() > 0) device->leave_to_parent();
+    if (device->opened()) device->leave_to_parent();
+  forget_preparations();
 }
 
 DeviceInfo to_info(const weir_device_info& raw) {

@@ -28,6 +28,7 @@ struct DeviceState final : DriverCaller {
     weir_device device = handle_.load(std::memory_order_acquire);
     return device ? device : open();
   }
+  bool opened() const noexcept { return handle_.load(std::memory_order_acquire) != nullptr; }
   bool has(Capability capability) const noexcept { return info.has(capability); }
   /// True if the device's memory and code must stay until the process ends. A lost device reports its work as
   /// over although it may still use them.
@@ -75,8 +76,9 @@ DeviceState* device_by_number(std::uint32_t number) noexcept;
 bool process_is_exiting() noexcept;
 
 /// Registers the handlers that end work in flight at process exit and that disable devices in a child of a
-/// fork. Called after the first stream of a device is created. Its exit handler then runs before those that
-/// the driver and its vendor's libraries registered earlier.
+/// fork. Called after the first stream of a device is created, or the first device is opened for a
+/// preparation. Its exit handler then runs before those that the driver and its vendor's libraries registered
+/// earlier.
 void watch_process();
 
 /// Returns a copy of `text` that lives as long as the process; equal texts share one copy.

@@ -6,7 +6,6 @@
 
 #include "ir/error_record.hpp"
 #include "ir/print_buffer.hpp"
-#include "ir/verifier.hpp"
 #include "runtime/devices/device_state.hpp"
 
 namespace weir::detail {
@@ -66,11 +65,9 @@ std::string source_of(const ir::Kernel& kernel, const ir::Task& task) {
   return kernel.files[at.file] + ":" + std::to_string(at.line);
 }
 
-/// The array's name in messages: "x", or "parameter 2" if the kernel does not name it. Valid forever.
-const char* array_words(const ir::Kernel& kernel, std::uint32_t index) {
-  const std::string& name = kernel.parameters[index].name;
-  return intern(ir::is_generated_name(name, index) ? "parameter " + std::to_string(index + 1) : name)
-      ->c_str();
+/// The array's name in messages, as all other messages name it. Valid forever.
+const char* array_name(const ir::Kernel& kernel, std::uint32_t index) {
+  return intern(kernel.parameters[index].name)->c_str();
 }
 
 }  // namespace
@@ -89,7 +86,7 @@ TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask
       const auto& divided = planned.divided;
       const bool parts = std::find(divided.begin(), divided.end(), field.parameter) != divided.end();
       annotation.touched.push_back({i, found->second | (parts ? std::uint32_t{WEIR_ACCESS_SHARED} : meant), 0,
-                                    0, array_words(kernel, field.parameter)});
+                                    0, array_name(kernel, field.parameter)});
       annotation.sized.push_back(field.parameter);
     } else if (field.kind == Kind::scratch) {
       for (const auto& [place, how] : accesses.scratch)

@@ -16,8 +16,10 @@
 #include "compilation/task_groups.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/errors/thrown_copy.hpp"
 #include "runtime/launch/annotate.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/preparation.hpp"
 
 namespace weir::detail {
 namespace {
@@ -98,7 +100,7 @@ std::optional<LoadedCode> load_code(const ir::Kernel& kernel, const passes::Plan
     return code.has_value();
   };
   if (compilation::find_packed(kernel, groups, targets, accept) || source == CodeSource::packs) return code;
-  return load(kernel, device, generate(kernel, groups, targets));
+  return load(kernel, device, away_from_driver([&] { return generate(kernel, groups, targets); }));
 }
 
 /// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
@@ -311,36 +313,51 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
   return *ready;
 }
 
+/// The code, or a copy of the failure.
+const DeviceProgram& wait_for(const RunningCompilation& running, std::condition_variable& ended,
+                              std::unique_lock<std::mutex>& lock,
+                              const std::atomic<const DeviceProgram*>& slot) {
+  ended.wait(lock, [&] { return running.ended; });
+  if (running.error) throw_copy(running.error);
+  return *slot.load(std::memory_order_acquire);
+}
+
 }  // namespace
 
 const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant) {
-  std::atomic<const DeviceProgram*>& slot = variants_of(program, device.number).by_variant[variant.number()];
+  CompiledVariants& variants = variants_of(program, device.number);
+  std::atomic<const DeviceProgram*>& slot = variants.by_variant[variant.number()];
   if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();
+  const auto running = std::make_shared<RunningCompilation>();
   {
-    std::unique_lock lock(program.mutex);
-    program.done.wait(lock, [&] { return !program.compiling[device.number]; });
+    std::unique_lock lock(variants.mutex);
     if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
-    program.compiling[device.number] = true;
+    const auto [other, first] = variants.running.try_emplace(variant.number(), running);
+    if (!first) return wait_for(*std::shared_ptr(other->second), variants.ended, lock, slot);
   }
-  // Threads that request the same variant on this device wait for the result. Threads that have it, or
-  // request another variant, do not wait.
-  const DeviceProgram* ready = nullptr;
+  std::unique_ptr<DeviceProgram> made;
   std::exception_ptr error;
   try {
-    ready = compile_or_find(program, device, variant).release();
-    slot.store(ready, std::memory_order_release);
+    made = compile_or_find(program, device, variant);
   } catch (...) {
     error = std::current_exception();
   }
-  {
-    std::lock_guard lock(program.mutex);
-    program.compiling[device.number] = false;
-  }
-  program.done.notify_all();
-  if (error) std::rethrow_exception(error);
-  return *ready;
+  std::unique_lock lock(variants.mutex);
+  slot.store(made.release(), std::memory_order_release);
+  running->error = std::move(error);
+  running->ended = true;
+  variants.running.erase(variant.number());
+  variants.ended.notify_all();
+  return wait_for(*running, variants.ended, lock, slot);
+}
+
+void compile_usual_variants(ProgramState& program, DeviceState& device) {
+  const codegen::LaunchAssumptions usual = usual_assumptions(program, device);
+  compiled_for(program, device, {usual});
+  if (program.shared_plan) compiled_for(program, device, {usual, true});
+  if (program.has_phases) compiled_for(program, device, {usual, false, true});
 }
 
 DeviceProgram::~DeviceProgram() {

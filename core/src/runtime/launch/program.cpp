@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
+#include <weir/device.hpp>
 #include <weir/program.hpp>
 #include <weir/returned_values.hpp>
 #include <weir/stream.hpp>
@@ -15,6 +16,7 @@
 #include "runtime/launch/kept_programs.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/layouts.hpp"
+#include "runtime/launch/preparation.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/prints/print_buffer.hpp"
@@ -84,14 +86,27 @@ std::span<const ParameterInfo> Program::parameters() const try {
 }
 
 void Program::prepare(const StreamRef& on) const try {
-  DeviceState& device = detail::live(on).device;
-  ProgramState& program = alive(state_);
-  const codegen::LaunchAssumptions usual = detail::usual_assumptions(program, device);
-  detail::compiled_for(program, device, {usual});
-  if (program.shared_plan) detail::compiled_for(program, device, {usual, true});
-  if (program.has_phases) detail::compiled_for(program, device, {usual, false, true});
+  detail::compile_usual_variants(alive(state_), detail::live(on).device);
 } catch (...) {
   detail::rethrow_as_error();
+}
+
+Preparation Program::prepare(std::span<const Device> devices) const try {
+  alive(state_);
+  std::vector<DeviceState*> states;
+  for (const Device& device : devices) {
+    device.state()->check_not_forked();
+    device.state()->handle();
+    states.push_back(device.state());
+  }
+  detail::watch_process();
+  return Preparation(detail::prepare_in_background(state_, std::move(states)));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Preparation Program::prepare(const Device& device) const {
+  return prepare(std::span(&device, 1));
 }
 
 void Program::debug(bool on) const try { detail::debug(alive(state_), on); } catch (...) {

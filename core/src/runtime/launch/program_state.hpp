@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -75,9 +77,19 @@ struct LaunchVariant {
   }
 };
 
+/// A compilation that one thread runs, and others may wait for.
+struct RunningCompilation {
+  bool ended = false;
+  std::exception_ptr error;
+};
+
 /// The code of a program on one device, by LaunchVariant; compiled on first use.
 struct CompiledVariants {
   std::array<std::atomic<const DeviceProgram*>, LaunchVariant::count> by_variant{};
+  /// By LaunchVariant::number(). The mutex guards the start and end of compiling, not compiling itself.
+  std::map<std::uint32_t, std::shared_ptr<RunningCompilation>> running;
+  std::mutex mutex;
+  std::condition_variable ended;
 };
 
 /// A program for other layouts of its struct arrays, in a list that only grows.
@@ -106,12 +118,7 @@ struct ProgramState {
   std::shared_ptr<std::atomic<std::uint64_t>> launches = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<bool> debugged{false};  ///< launches run in the interpreter; see debug_launch.hpp
 
-  // By device number. A launch reads two pointers; the mutex guards the start and end of compiling, not
-  // compiling itself.
-  std::array<std::atomic<CompiledVariants*>, max_devices> compiled{};
-  std::array<bool, max_devices> compiling{};
-  std::mutex mutex;
-  std::condition_variable done;
+  std::array<std::atomic<CompiledVariants*>, max_devices> compiled{};  ///< by device number
   ~ProgramState();
 
   const std::string& name() const noexcept { return origin->name; }
@@ -123,8 +130,11 @@ struct ProgramState {
   }
 };
 
-/// The program on `device` for launches with these assumptions; compiled by the first caller.
+/// The program on `device` for launches of the variant; compiled by the first caller. Others wait for it, and
+/// throw a copy of its failure. Calls after a failure compile again.
 const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant);
+/// Compiles the variants that launches with ordinary arguments take.
+void compile_usual_variants(ProgramState& program, DeviceState& device);
 
 /// "no_alias,index32"; "" for no assumption. Takes LaunchAssumptions::number().
 std::string format_assumptions(std::uint32_t assumptions);
