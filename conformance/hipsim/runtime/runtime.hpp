@@ -111,6 +111,7 @@ class Runtime {
   std::unique_lock<std::recursive_mutex> lock_call(std::string_view call);
 
   /// Keeps a report of a fault or race, and writes it where the configuration says.
+  /// Keeps the last `most_reports` texts, so that a program may make the same mistake any number of times.
   void report(const std::string& text);
   std::vector<std::string> reports() const;
   void clear_reports();
@@ -123,6 +124,7 @@ class Runtime {
   };
   mutable std::mutex mutex_;
   std::vector<Scheduled> scheduled_;
+  static constexpr std::size_t most_reports = 16;
   std::vector<std::string> reports_;
 };
 

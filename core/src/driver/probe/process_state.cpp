@@ -16,11 +16,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cfenv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <locale>
 #include <new>
+#include <thread>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -280,9 +282,15 @@ void ProcessState::compare_descriptors(ProbeStep during, EffectLog& log) const n
       log.add(Change::descriptor_flags, during, "", guard.number);
     }
   }
-  if (const int more = open_descriptors() + lost - static_cast<int>(guards_.size());
-      more > 0 && during == ProbeStep::idle)
-    log.add(Change::descriptors_opened, during, "", 0, more);
+  if (during != ProbeStep::idle) return;
+  const auto opened = [&] { return open_descriptors() + lost - static_cast<int>(guards_.size()); };
+  int more = opened();
+  // A thread of the driver may have a file open for a moment.
+  for (int look = 0; look < 5 && more > 0 && running_threads() > threads_; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    more = std::min(more, opened());
+  }
+  if (more > 0) log.add(Change::descriptors_opened, during, "", 0, more);
 }
 
 void ProcessState::compare_environment(ProbeStep during, EffectLog& log) const noexcept {
