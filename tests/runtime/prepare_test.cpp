@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -26,14 +27,14 @@ auto add_kernel() {
                 }};
 }
 
-/// Holds threads in the driver's module_load until release().
+/// Holds threads in the driver's module_load until release(). A thread may leave it after this is destroyed.
 class HeldLoads {
  public:
   HeldLoads() {
-    Watch::get().before("module_load", [this] {
-      ++held_;
-      held_.notify_all();
-      released_.wait(false);
+    Watch::get().before("module_load", [state = state_] {
+      ++state->held;
+      state->held.notify_all();
+      state->released.wait(false);
     });
   }
   HeldLoads(const HeldLoads&) = delete;
@@ -43,16 +44,19 @@ class HeldLoads {
     Watch::get().before("module_load", nullptr);
   }
   void wait_for(int threads) const {
-    for (int held; (held = held_) < threads;) held_.wait(held);
+    for (int held; (held = state_->held) < threads;) state_->held.wait(held);
   }
   void release() {
-    released_ = true;
-    released_.notify_all();
+    state_->released = true;
+    state_->released.notify_all();
   }
 
  private:
-  std::atomic<int> held_{0};
-  std::atomic<bool> released_{false};
+  struct State {
+    std::atomic<int> held{0};
+    std::atomic<bool> released{false};
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 TEST(Prepare, ReturnsBeforeTheCodeIsReady) {
