@@ -296,8 +296,7 @@ WEIR_REQUIREMENT(
   for (const Memory& memory : taken)
     ASSERT_TRUE(same_bytes(read_through(other, memory, 0, size), Bytes(size, 99)))
         << "memory_free_async was submitted after a kernel that still ran; the kernel wrote to memory that "
-           "was "
-           "allocated meanwhile. Look first at when memory_free_async takes the stream for idle";
+           "was allocated meanwhile. Look first at when memory_free_async takes the stream for idle";
 }
 
 WEIR_REQUIREMENT(4, 16, AsyncMemory, ReachedFreesAreNotWaitedFor,

@@ -12,18 +12,6 @@
 namespace weir::conformance {
 namespace {
 
-/// An allocation of `size` bytes of `owner`, from `offset` on.
-Memory wrapped(const Memory& owner, std::uint64_t offset, std::uint64_t size) {
-  weir_external_memory memory{};
-  memory.struct_size = sizeof memory;
-  memory.kind = WEIR_EXTERNAL_DEVICE;
-  memory.address = owner.info().device_address + offset;
-  memory.size = size;
-  Memory made(weir_allocation{});
-  call(table().memory_wrap, device(), static_cast<const weir_external_memory*>(&memory), made.out());
-  return made;
-}
-
 Bytes read(const Memory& memory, std::uint64_t size) {
   return memory.read(0, size);
 }

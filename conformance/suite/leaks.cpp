@@ -174,22 +174,7 @@ WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
   const Memory memory(64);
   const Stream held;
   constexpr int together = 50;
-  const auto cycle = [&] {
-    const Event begin;
-    std::vector<Event> ends(together);
-    std::vector<Stream> streams(together);  // created first: stream_create may wait for work
-    Gate gate;
-    gate.hold(held);
-    begin.record(held);
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      streams[i].wait(begin);
-      fill<std::uint8_t>(streams[i], memory, 0, 64, 1);
-      ends[i].record(streams[i]);
-      streams[i].destroy();
-    }
-    gate.open();
-    for (const Event& end : ends) end.synchronize();
-  };
+  const auto cycle = [&] { destroy_busy_streams(held, memory, together); };
   expect_flat("50 streams that wait for a held one, each destroyed while it is busy", often / together, cycle,
               together);
 }

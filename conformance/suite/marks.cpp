@@ -330,23 +330,7 @@ WEIR_REQUIREMENT(
     "A stream that is created after busy streams were destroyed stays in use when its work ends: no other "
     "new stream is the same one.") {
   const Memory memory(64);
-  {
-    const Stream held;
-    const Event begin;
-    std::vector<Stream> streams(64);
-    std::vector<Event> ends(64);
-    Gate gate;
-    gate.hold(held);
-    begin.record(held);
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      streams[i].wait(begin);
-      fill<std::uint8_t>(streams[i], memory, 0, 64, 1);
-      ends[i].record(streams[i]);
-      streams[i].destroy();
-    }
-    gate.open();
-    for (const Event& end : ends) end.synchronize();
-  }
+  destroy_busy_streams(Stream(), memory, 64);
   std::vector<Stream> first(128);
   for (const Stream& stream : first) fill<std::uint8_t>(stream, memory, 0, 64, 2);
   for (const Stream& stream : first) stream.synchronize();
@@ -440,9 +424,8 @@ WEIR_REQUIREMENT(
   waiting.flush();
   EXPECT_TRUE(never([&] { return waiting.done(); }))
       << "an event was recorded on a held stream, which was destroyed; stream_query of a stream that waits "
-         "for the "
-         "event returned WEIR_OK. Look first at what stream_wait_event does if the event's stream has no "
-         "handle";
+         "for the event returned WEIR_OK. Look first at what stream_wait_event does if the event's stream "
+         "has no handle";
   gate.open();
   waiting.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 1)));

@@ -127,10 +127,7 @@ WEIR_REQUIREMENT(4, 76, PeerCopies, TakeExternalMemory,
   const weir_device other = other_device();
   const Memory owner(1000), theirs(1000, WEIR_MEMORY_DEVICE, other);
   owner.write(pattern(1000));
-  const weir_external_memory memory = {sizeof memory, WEIR_EXTERNAL_DEVICE, owner.info().device_address,
-                                       1000};
-  Memory external(weir_allocation{});
-  call(table().memory_wrap, device(), &memory, external.out());
+  const Memory external = wrapped(owner, 0, 1000);
   const Stream stream;
   call(table().copy_peer, weir_stream(stream), weir_allocation(theirs), std::uint64_t{0},
        weir_allocation(external), std::uint64_t{0}, std::uint64_t{1000});

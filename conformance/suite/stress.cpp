@@ -235,10 +235,8 @@ WEIR_REQUIREMENT(
     const Bytes bytes = memory.read();
     ASSERT_TRUE(same_bytes(bytes, Bytes(size, bytes[0])))
         << "four threads filled one range in one stream; bytes of two fills are mixed. driver.h: calls that "
-           "submit to "
-           "one stream from several threads take effect one after the other. Look first at what fill holds "
-           "while it "
-           "works or submits";
+           "submit to one stream from several threads take effect one after the other. Look first at what "
+           "fill holds while it works or submits";
   }
 }
 

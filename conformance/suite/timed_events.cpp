@@ -155,8 +155,7 @@ WEIR_REQUIREMENT(
   for (std::size_t i = 0; i < before.size(); ++i)
     ASSERT_EQ(before[i], after[i])
         << "64 timed events were recorded on a held stream and destroyed; then 4096 were made and recorded "
-           "on "
-           "another stream. When the held stream went on, the time of event "
+           "on another stream. When the held stream went on, the time of event "
         << i << " of these changed. Look first at what keeps an event until its pending marks are reached";
 }
 

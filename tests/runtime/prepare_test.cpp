@@ -46,6 +46,13 @@ class HeldLoads {
   void wait_for(int threads) const {
     for (int held; (held = state_->held) < threads;) state_->held.wait(held);
   }
+  /// Releases when `ready` holds and a thread that then calls the driver has had time to be held.
+  template <class Ready>
+  void release_after(const Ready& ready) {
+    while (!ready()) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    release();
+  }
   void release() {
     state_->released = true;
     state_->released.notify_all();
@@ -102,11 +109,7 @@ TEST(Prepare, LaunchesWaitForTheCompilation) {
   loads.wait_for(1);
   std::atomic<int> launching{0};
   on_threads(5, [&](int t) {
-    if (t == 0) {  // a launch that compiled again would be held too
-      while (launching < 4) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      return loads.release();
-    }
+    if (t == 0) return loads.release_after([&] { return launching == 4; });
     const Stream stream = device.create_stream();
     const auto x = device.array<std::int32_t>(stream, 100);
     x.fill(stream, 0);
@@ -158,11 +161,7 @@ TEST(Prepare, FailuresReachTheWaitAndTheLaunch) {
   loads.wait_for(1);
   std::atomic<bool> launching{false};
   on_threads(2, [&](int t) {
-    if (t == 1) {
-      while (!launching) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      return loads.release();
-    }
+    if (t == 1) return loads.release_after([&] { return launching.load(); });
     launching = true;
     EXPECT_THAT(error_of(ErrorCode::system, [&] { add(stream, x, 1); }), HasSubstr("made to fail"));
   });

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "driver/live_objects.hpp"
 #include "driver/trace.hpp"
@@ -45,6 +46,23 @@ LiveObjects<Gate*>& gates() {
 }
 
 }  // namespace
+
+void destroy_busy_streams(const Stream& held, const Memory& memory, std::size_t count) {
+  const Event begin;
+  std::vector<Event> ends(count);
+  std::vector<Stream> streams(count);  // created first: stream_create may wait for work
+  Gate gate;
+  gate.hold(held);
+  begin.record(held);
+  for (std::size_t i = 0; i < count; ++i) {
+    streams[i].wait(begin);
+    fill<std::uint8_t>(streams[i], memory, 0, 64, 1);
+    ends[i].record(streams[i]);
+    streams[i].destroy();
+  }
+  gate.open();
+  for (const Event& end : ends) end.synchronize();
+}
 
 void open_all_gates() noexcept {
   gates().each([](Gate* gate) { gate->open(); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <thread>
 
@@ -37,6 +38,10 @@ class Gate {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+/// Destroys `count` new streams while they wait for work of `held`, each with a fill of 64 bytes of `memory`,
+/// and returns when these fills have ended.
+void destroy_busy_streams(const Stream& held, const Memory& memory, std::size_t count);
 
 /// Opens all existing gates.
 void open_all_gates() noexcept;
