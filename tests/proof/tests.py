@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .conformance import judge
 from .run import tail
 
-# Programs that use no device under test. Every other test program of the bundle runs.
+# Test programs that use no device under test. The bundle leaves them out, and the proof does not run them.
 HOST_ONLY = {
     "amdgpu_driver_test": "the AMDGPU driver on the HIP simulator",
     "cache_interruption_tests": "the compile cache",
