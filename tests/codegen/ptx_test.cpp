@@ -253,6 +253,26 @@ TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
   }
 }
 
+// ptxas makes loops of these operations and loses the warp's convergence if one begins a loop's body
+// (tests/evidence/ptxas-spin.md).
+TEST(PtxBarrier, SharedAtomicsThatSpinFollowALoad) {
+  for (const std::string type : {"i32", "u32", "i64", "u64", "f32", "f64"}) {
+    const std::string text =
+        "weir-ir 1\nkernel \"k\"\n  param @y : array<T, 1>\n  param @n : i64\n{\n"
+        "%zero = const 0 : i64\n%one = const 1 : i64\n%width = const 64 : i64\n%n = arg @n : i64\n"
+        "parallel (%g, %t) in (%zero to %one, %zero to %width) group 64 {\n"
+        "shared $0 : T[2]\n%v = load @y[%t] : T\nset $0[%zero], %v\nbarrier\n"
+        "for %k = %zero to %n step %one {\n%old = shared_atomic.add $0[%zero], %v : T\n"
+        "barrier\n%w = get $0[%zero] : T\nstore @y[%t], %w\nbarrier\n}\n}\n}\n";
+    const Ptx ptx = compile(std::regex_replace(text, std::regex("\\bT\\b"), type), everything);
+    const bool spins = type != "i32" && type != "u32";
+    const std::size_t load = ptx.text.find("ld.volatile.shared"),
+                      atomic = ptx.text.find("atom.shared", spins ? load : 0);
+    EXPECT_EQ(ptx.count("ld.volatile.shared"), spins ? 1u : 0u) << ptx.text;
+    EXPECT_NE(atomic, std::string::npos) << ptx.text;
+  }
+}
+
 TEST(PtxReduction, FoldsLanesInTheOrderOfTheHalves) {
   const std::string entry = compile(dot, everything).entry(0);
   std::size_t at = entry.find("bar.sync");

@@ -110,6 +110,41 @@ TEST(Groups, HistogramWithSharedAtomics) {
   EXPECT_EQ(bins.to_host(), expected);
 }
 
+template <class T>
+class SharedAtomics : public testing::Test {};
+using Summed = testing::Types<std::int32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(SharedAtomics, Summed);
+
+// An operation at the beginning of a loop's body that the device repeats until it succeeds: all threads of
+// the group have succeeded when they pass the barrier.
+TYPED_TEST(SharedAtomics, InALoopAreCompleteAtItsBarriers) {
+  using T = TypeParam;
+  constexpr std::int64_t width = 64;
+  const Kernel kernel{"sums", [](View<const T> x, View<T, 2> sums, Index rounds) {
+                        group_for(groups(sums.extent(0)), threads<width>, [&](Index g, Index t) {
+                          Shared<T, 1> sum;
+                          const Value<T> mine = x[t];
+                          if_(t == 0, [&] { sum[0] = T(0); });
+                          barrier();
+                          range_for(rounds, [&](Index) {
+                            atomic_add(sum[0], mine);
+                            barrier();
+                            sums(g, t) = sum[0];
+                            barrier();
+                          });
+                        });
+                      }};
+  std::vector<T> values(width);
+  T total = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) total += values[i] = T(i * i);
+  auto x = upload(values);
+  auto sums = tested().array<T>(20, width);
+  for (const int rounds : {1, 2, 3, 9}) {
+    kernel(x, sums, rounds);
+    EXPECT_EQ(sums.to_host(), std::vector<T>(20 * width, T(total * T(rounds)))) << rounds;
+  }
+}
+
 TEST(Groups, StencilWithHalo) {
   const Kernel blur{"blur", [](View<const float> x, View<float> y) {
                       group_for(groups(x.size() / 64), threads<64>, [&](Index g, Index t) {

@@ -61,7 +61,7 @@ TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
 }
 
 // As on a device that writes its caches back when a kernel ends.
-TEST(Failure, ThatIsWrittenOnceMoreWhileItsLaunchRunsIsReportedOnce) {
+TEST(Failure, ThatIsWrittenOnceMoreIsReportedOnce) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -87,6 +87,13 @@ TEST(Failure, ThatIsWrittenOnceMoreWhileItsLaunchRunsIsReportedOnce) {
   go.notify_all();
   EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 2"));
   EXPECT_NO_THROW(stream.synchronize());
+  fail_on(kernels, stream, site, 3);
+  detail::StreamRecord& last = stream.state()->records.load()->now();
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 3"));
+  last.state() = ir::ErrorRecord::complete;  // by the end of the kernel, seen after the wait
+  EXPECT_NO_THROW(stream.synchronize());
+  fail_on(kernels, stream, site, 4);
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 4"));
 }
 
 // proves R34
@@ -259,10 +266,7 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
   Watch::get().lose_device();
   error_of(ErrorCode::device_lost, [&] { stream.synchronize(); });
   const std::uint64_t calls = Watch::get().total();
-  EXPECT_THAT(error_of(ErrorCode::device_lost,
-                       [&] {
-                         kernels.nothing.launch(stream, {1, 1}, {});
-                       }),
+  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { kernels.nothing.launch(stream, {1, 1}, {}); }),
               AllOf(HasSubstr(device.name()), HasSubstr("the device fell off the bus")));
   error_of(ErrorCode::device_lost, [&] { x.fill(stream, 1); });
   error_of(ErrorCode::device_lost, [&] { (void)device.memory(); });

@@ -111,6 +111,25 @@ void keep_atomic_loads(llvm::Module& module) {
           function.removeParamAttr(array->getArgNo(), llvm::Attribute::ReadOnly);
 }
 
+/// ptxas makes a loop of an atomic operation that shared memory does not have. If that begins the body of
+/// another loop, the warp does not converge after it, and a barrier in the body lets threads pass too early
+/// (tests/evidence/ptxas-spin.md). A volatile load, which ptxas keeps before the operation, separates the
+/// loops.
+void separate_spins(llvm::Module& module) {
+  constexpr unsigned shared = 3;
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& i : llvm::instructions(function)) {
+      auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&i);
+      if (!atomic || atomic->getPointerAddressSpace() != shared ||
+          atomic->getOperation() == llvm::AtomicRMWInst::Xchg)
+        continue;
+      llvm::Type* const type = atomic->getType();
+      if (type->isFloatingPointTy() || type->isIntegerTy(64))
+        llvm::IRBuilder<>(atomic).CreateAlignedLoad(type, atomic->getPointerOperand(), atomic->getAlign(),
+                                                    true);
+    }
+}
+
 class PtxModel final : public GpuModel {
  public:
   explicit PtxModel(const Target& target) : GpuModel(target) {
@@ -184,6 +203,7 @@ class PtxModel final : public GpuModel {
 
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     keep_atomic_loads(module);
+    separate_spins(module);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(AbsByMaximum()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));

@@ -108,12 +108,11 @@ std::mutex& report_mutex() {
   return mutex;
 }
 
-/// True if the record holds a reported failure of a launch that may still run. Other launches write into a
-/// record only after it was freed, so what it holds then comes from the reported launch: an H200 writes a
-/// report in host memory once more when a kernel ends under Vulkan.
-bool is_reported(const StreamState& stream, const StreamRecord& record) {
-  return record.reported_at.load() != 0 && !record.freed_early.load() &&
-         stream.completed.load(std::memory_order_acquire) < record.reported_at.load();
+/// True if the record holds a failure that was reported. Launches write into a record only after it was
+/// freed, so what it holds until then comes from the reported launch: an H200 writes a report in host memory
+/// once more when a kernel ends under Vulkan or under compute-sanitizer.
+bool is_reported(const StreamRecord& record) {
+  return record.reported_at.load() != 0 && !record.freed_early.load();
 }
 
 /// Frees the record although the reported launch may still run, and fail again.
@@ -124,9 +123,10 @@ void free_early(StreamRecord& record) {
 
 /// True if launches may use the record: it holds no report of a launch that may still run.
 bool make_free(const StreamState& stream, StreamRecord& record) {
-  if (is_reported(stream, record)) return false;
-  std::uint32_t reported = ir::ErrorRecord::reported;
-  record.state().compare_exchange_strong(reported, ir::ErrorRecord::free);
+  if (!is_reported(record)) return true;
+  if (stream.completed.load(std::memory_order_acquire) < record.reported_at.load()) return false;
+  record.reported_at = 0;
+  record.state().store(ir::ErrorRecord::free);
   return true;
 }
 
@@ -209,7 +209,7 @@ void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
     const std::lock_guard lock(report_mutex());
     StreamRecord& record = records.now();
     if (record.state().load() != ir::ErrorRecord::complete) return;
-    if (is_reported(stream, record)) {
+    if (is_reported(record)) {
       record.state().store(ir::ErrorRecord::reported);
       return;
     }

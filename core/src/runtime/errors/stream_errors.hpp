@@ -42,7 +42,7 @@ std::shared_ptr<const PrintSite> find_print(std::uint32_t site);
 struct StreamRecord {
   ReportMemory memory;                        ///< of both records
   std::uint64_t offset = 0;                   ///< in the memory
-  std::atomic<std::uint64_t> reported_at{0};  ///< submissions to the stream when its failure was reported
+  std::atomic<std::uint64_t> reported_at{0};  ///< submissions to the stream at the report, until it is freed
   std::atomic<bool> freed_early{false};       ///< after that report, for launches that had chosen the record
 
   /// Null if the host cannot read it in place; each wait then copies it.
