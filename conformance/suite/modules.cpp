@@ -53,6 +53,24 @@ WEIR_REQUIREMENT(
   EXPECT_NE(kernel, nullptr);
 }
 
+WEIR_REQUIREMENT(3, 76, Modules, EachListedTargetRuns,
+                 "Code for each target that the device lists is loaded, and a kernel of it runs.") {
+  std::uint32_t ran = 0;
+  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+    const weir_code_target& target = info().code_targets[i];
+    SCOPED_TRACE(std::string("code_targets[") + std::to_string(i) + "] is " + target.format + " for '" +
+                 target.target + "'");
+    try {
+      (void)ready_kernel("iota", i);
+    } catch (const Unsupported&) {  // Weir generates no code for it
+      continue;
+    }
+    expect_runs(Kernel("iota", device(), i), i);
+    ++ran;
+  }
+  if (ran == 0) throw Unsupported("the suite has code for none of the device's targets");
+}
+
 WEIR_REQUIREMENT(3, 03, Modules, NameIsOptional, "A code object without a name is loaded.") {
   weir_code_object object = ready_kernel("iota").code_object();
   object.name = nullptr;

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "kernels/gate.hpp"
@@ -37,6 +39,22 @@ class Shared {
   char* text_;
 };
 
+/// The status with which a child ends; none if it still runs when `may_run` returns false, and is killed.
+std::optional<int> end_of(pid_t child, const std::function<bool()>& may_run) {
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && may_run())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (ended != 0) return status;
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return std::nullopt;
+}
+
+std::string signal_of(int status) {
+  return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+}
+
 /// Runs `calls` in a child made by fork, which must end soon. `calls` gets a function that names the call
 /// that comes next; the results of the calls do not matter.
 void run_in_a_child(const std::function<void(const std::function<void(const char*)>& calling)>& calls) {
@@ -48,22 +66,17 @@ void run_in_a_child(const std::function<void(const std::function<void(const char
     std::strcpy(now.text(), "exit");
     std::exit(0);
   }
-  int status = 0;
   const auto limit = std::chrono::steady_clock::now() + patience() / 2.0;
-  pid_t ended = 0;
-  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (ended == 0) {
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
+  const std::optional<int> status = end_of(child, [&] { return std::chrono::steady_clock::now() < limit; });
+  if (!status) {
     ADD_FAILURE()
         << "a child that was forked while work was held hung in " << now.text()
         << "; driver.h: in such a child, functions return without waiting for work and the child can "
            "exit. Look first at what "
         << now.text() << " waits for, and at pthread_atfork";
-  } else if (WIFSIGNALED(status)) {
-    ADD_FAILURE() << "a child that was forked while work was held was ended by signal " << WTERMSIG(status)
-                  << " (" << strsignal(WTERMSIG(status)) << ") in " << now.text();
+  } else if (WIFSIGNALED(*status)) {
+    ADD_FAILURE() << "a child that was forked while work was held was ended by " << signal_of(*status)
+                  << " in " << now.text();
   }
 }
 
@@ -217,23 +230,18 @@ WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
     began = milliseconds();
     std::exit(0);
   }
-  int status = 0;
   const std::int64_t limit = std::chrono::milliseconds(patience()).count() / 2;
-  pid_t ended = 0;
-  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && (began == 0 || milliseconds() - began < limit))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (ended == 0) {
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
+  const std::optional<int> status =
+      end_of(child, [&] { return began == 0 || milliseconds() - began < limit; });
+  if (!status) {
     ADD_FAILURE()
         << "a process called exit() while a kernel ran and had not ended " << limit
         << " ms later; driver.h: exit handlers of the driver must neither crash nor wait. Look first at "
            "what they and the destructors of the driver's static objects wait for";
-  } else if (WIFSIGNALED(status)) {
-    ADD_FAILURE() << "a process that called exit() while a kernel ran was ended by signal "
-                  << WTERMSIG(status) << " (" << strsignal(WTERMSIG(status))
-                  << "); driver.h: exit handlers of the driver must neither crash nor wait";
-  } else if (WEXITSTATUS(status) == cannot) {
+  } else if (WIFSIGNALED(*status)) {
+    ADD_FAILURE() << "a process that called exit() while a kernel ran was ended by " << signal_of(*status)
+                  << "; driver.h: exit handlers of the driver must neither crash nor wait";
+  } else if (WEXITSTATUS(*status) == cannot) {
     throw Skipped("no kernel could be held in a child of this process");
   }
 }

@@ -20,7 +20,11 @@
 namespace weir::test {
 namespace {
 
+#ifdef WEIR_SANITIZED
+constexpr std::uint64_t usual_chains = 60;
+#else
 constexpr std::uint64_t usual_chains = 200;
+#endif
 constexpr std::uint64_t chain_steps = 1'500'000;
 
 // ---- the record: how often each kind of statement was in each form of a merged task

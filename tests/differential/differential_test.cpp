@@ -16,14 +16,8 @@
 namespace weir::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef WEIR_SANITIZED
 constexpr std::uint64_t usual_seeds = 30;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t usual_seeds = 30;
-#else
-constexpr std::uint64_t usual_seeds = 200;
-#endif
 #else
 constexpr std::uint64_t usual_seeds = 200;
 #endif

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <weir/compile.hpp>
 #include <weir/error.hpp>
 
@@ -81,10 +82,15 @@ std::ifstream opened(const std::filesystem::path& path) {
   return file;
 }
 
-/// The kernel from that folder, in the first format that the device lists and the folder has.
-ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& folder) {
+/// Indices of code_targets.
+struct Targets {
+  std::uint32_t begin, end;
+};
+
+/// The kernel from that folder, in the first format of those targets that the folder has.
+ReadyKernel from_folder(const KernelText& kernel, Targets targets, const std::filesystem::path& folder) {
   const nlohmann::json objects = objects_in(folder);
-  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+  for (std::uint32_t i = targets.begin; i < targets.end; ++i) {
     for (const auto& object : objects) {
       if (object["format"] != info().code_targets[i].format) continue;
       const auto listed = object["kernels"].get<std::vector<std::string>>();
@@ -104,8 +110,8 @@ ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& f
                     "' in a format of the device");
 }
 
-ReadyKernel prepared(const KernelText& kernel) {
-  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+ReadyKernel prepared(const KernelText& kernel, Targets targets) {
+  for (std::uint32_t i = targets.begin; i < targets.end; ++i) {
     const weir_code_target& target = info().code_targets[i];
     const std::string_view object = prepared_object(target.format, kernel.name);
     if (object.empty()) continue;
@@ -120,11 +126,11 @@ ReadyKernel prepared(const KernelText& kernel) {
                     "' in no format of this device (--kernels names a folder of ready ones)");
 }
 
-ReadyKernel make_ready(const KernelText& kernel) {
-  if (!judged().kernels.empty()) return from_folder(kernel, judged().kernels);
-  if (kernel.text.empty()) return prepared(kernel);
+ReadyKernel make_ready(const KernelText& kernel, Targets targets) {
+  if (!judged().kernels.empty()) return from_folder(kernel, targets, judged().kernels);
+  if (kernel.text.empty()) return prepared(kernel, targets);
   std::string why;
-  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+  for (std::uint32_t i = targets.begin; i < targets.end; ++i) {
     const weir_code_target& target = info().code_targets[i];
     try {
       return compiled(kernel, target, i == 0 ? info().target_features : "");
@@ -145,17 +151,19 @@ void check_kernels(const std::filesystem::path& folder) {
   for (const auto& object : objects) opened(folder / object["file"].get<std::string>());
 }
 
-const ReadyKernel& ready_kernel(std::string_view name) {
+const ReadyKernel& ready_kernel(std::string_view name, std::optional<std::uint32_t> target) {
   static std::mutex mutex;
-  static std::map<std::string, ReadyKernel, std::less<>> made;
+  static std::map<std::pair<std::string, std::optional<std::uint32_t>>, ReadyKernel> made;
   std::lock_guard lock(mutex);
-  if (const auto found = made.find(name); found != made.end()) return found->second;
+  const std::pair key(std::string(name), target);
+  if (const auto found = made.find(key); found != made.end()) return found->second;
   const KernelText& text = kernel_text(name);
-  ReadyKernel ready = make_ready(text);
+  ReadyKernel ready =
+      make_ready(text, target ? Targets{*target, *target + 1} : Targets{0, info().code_target_count});
   std::uint32_t packed = 0;
   for (const weir_parameter& parameter : parameters_of(text)) packed = parameter.offset + parameter.size;
   ready.argument_bytes = std::max(ready.argument_bytes, round_up(packed, 16));
-  return made.emplace(std::string(name), std::move(ready)).first->second;
+  return made.emplace(key, std::move(ready)).first->second;
 }
 
 std::vector<weir_parameter> parameters_of(const KernelText& kernel) {
@@ -194,8 +202,8 @@ void Arguments::put(const void* value, std::size_t size, std::size_t alignment) 
   bytes_.insert(bytes_.end(), bytes, bytes + size);
 }
 
-Kernel::Kernel(std::string_view name, weir_device on)
-    : ready_(&ready_kernel(name)), parameters_(parameters_of(kernel_text(name))) {
+Kernel::Kernel(std::string_view name, weir_device on, std::optional<std::uint32_t> target)
+    : ready_(&ready_kernel(name, target)), parameters_(parameters_of(kernel_text(name))) {
   const weir_code_object object = ready_->code_object();
   call(table().module_load, on, &object, module_.out());
   layout_ = {sizeof layout_, ready_->argument_bytes, static_cast<std::uint32_t>(parameters_.size()),

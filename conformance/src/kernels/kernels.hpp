@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,9 @@ struct ReadyKernel {
         sizeof(weir_code_object), format.c_str(), target.c_str(), bytes.data(), bytes.size(), symbol.c_str()};
   }
 };
-/// Throws Unsupported with the reason if the kernel cannot be made.
-const ReadyKernel& ready_kernel(std::string_view name);
+/// The kernel for the first target for which it can be made, or for that entry of code_targets. Throws
+/// Unsupported with the reason if it cannot be made.
+const ReadyKernel& ready_kernel(std::string_view name, std::optional<std::uint32_t> target = {});
 
 /// The suite's own code object in `format` with a kernel that has no IR; empty if there is none.
 std::string_view prepared_object(std::string_view format, std::string_view kernel);
@@ -56,7 +58,8 @@ class Arguments {
   Arguments& add(const Memory& memory, std::uint64_t offset = 0);
   Arguments& add_null_array();
   template <class T>
-  requires std::is_arithmetic_v<T> Arguments& add(T value) {
+    requires std::is_arithmetic_v<T>
+  Arguments& add(T value) {
     put(&value, sizeof value, sizeof value);
     return *this;
   }
@@ -80,7 +83,7 @@ using Module = Owner<weir_module, &weir_driver_table::module_unload>;
 /// A loaded kernel, in a module of its own.
 class Kernel {
  public:
-  explicit Kernel(std::string_view name, weir_device on = device());
+  explicit Kernel(std::string_view name, weir_device on = device(), std::optional<std::uint32_t> target = {});
 
   weir_launch launch_of(const Arguments& values, std::uint32_t blocks = 1) const;
   /// A launch of any grid and block; see launch_of.
