@@ -40,7 +40,10 @@ const weir_driver_table& spoilt_table() {
     made.name = "mutant";
     made.device_open = open_device;
     const char* chosen = std::getenv("WEIR_MUTANT");
-    if (!chosen || !*chosen) return made;
+    if (!chosen || !*chosen) {
+      add_compiler(made);
+      return made;
+    }
     for (const Mutant& mutant : all()) {
       if (std::string_view(mutant.name) != chosen) continue;
       mutant.apply(made);
@@ -59,7 +62,7 @@ std::vector<Mutant> all() {
   for (const auto& group :
        {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(), stream_mutants(),
         event_mutants(), launch_mutants(), ordered_mutants(), graph_mutants(), fault_mutants(),
-        code_mutants(), thread_mutants(), hole_mutants()})
+        code_mutants(), thread_mutants(), hole_mutants(), compiling_mutants()})
     mutants.insert(mutants.end(), group.begin(), group.end());
   return mutants;
 }
