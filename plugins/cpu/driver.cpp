@@ -70,7 +70,7 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .graph_launch = graph_launch,
       .graph_destroy = graph_destroy,
       .memory_wrap = memory_wrap,
-      .code_compile = nullptr,
+      .code_compile = code_compile,
   };
 }
 
