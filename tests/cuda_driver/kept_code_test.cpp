@@ -98,11 +98,11 @@ TEST_F(KeptCode, SecondProcessDoesNotCompile) {
 
 // proves R31
 TEST_F(KeptCode, OtherVersionsOfTheVendorsDriverHaveTheirOwnCode) {
-  EXPECT_THAT(program("FAKE_CUDA_VERSION=12080"), HasSubstr(first_run));
-  EXPECT_THAT(program("FAKE_CUDA_VERSION=12090"), HasSubstr(first_run));
-  EXPECT_THAT(program("FAKE_CUDA_VERSION=12080"), HasSubstr(later_run));
+  EXPECT_THAT(program("FAKE_CUDA_VERSION=13000"), HasSubstr(first_run));
+  EXPECT_THAT(program("FAKE_CUDA_VERSION=13010"), HasSubstr(first_run));
+  EXPECT_THAT(program("FAKE_CUDA_VERSION=13000"), HasSubstr(later_run));
   EXPECT_EQ(entries().size(), 2u);
-  EXPECT_THAT(program("FAKE_CUDA_VERSION=12080 TESTED_PTX='.visible .entry add_1(.param .u64 y) {}'"),
+  EXPECT_THAT(program("FAKE_CUDA_VERSION=13000 TESTED_PTX='.visible .entry add_1(.param .u64 y) {}'"),
               HasSubstr(first_run));
 }
 
