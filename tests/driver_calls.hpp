@@ -54,7 +54,7 @@ inline const weir_driver_table& table_for(std::uint32_t minor) {
 }
 
 inline const weir_driver_table& table() {
-  static const weir_driver_table& found = table_for(2);
+  static const weir_driver_table& found = table_for(WEIR_ABI_MINOR(WEIR_ABI_CURRENT));
   return found;
 }
 

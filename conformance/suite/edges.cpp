@@ -23,7 +23,7 @@ std::vector<std::uint64_t> around_powers_of_two() {
 
 /// Two allocations with room for every size and offset, and the expected contents of both and of the host's
 /// memory.
-class Field {
+class Area {
  public:
   enum class Copy { to_device, on_device, to_host };
 
@@ -93,20 +93,20 @@ class Field {
 };
 
 /// Copies of every size, and short copies at every offset.
-void check_copies(Field::Copy kind) {
-  Field field;
+void check_copies(Area::Copy kind) {
+  Area area;
   std::uint64_t turn = 0;
   for (const std::uint64_t size : around_powers_of_two()) {
     // Ranges that begin at 0 and at odd places take turns.
     ++turn;
-    field.copy(kind, turn % 2 ? 0 : 33, turn % 3 ? 0 : 21, size);
+    area.copy(kind, turn % 2 ? 0 : 33, turn % 3 ? 0 : 21, size);
     if (testing::Test::HasFatalFailure()) return;
   }
   for (const std::uint64_t offset : around_powers_of_two())
     for (const std::uint64_t size : {1u, 3u, 64u}) {
-      field.copy(kind, offset, 5, size);
-      field.copy(kind, 5, offset, size);
-      if (offset >= size) field.copy(kind, offset - size, offset, size);  // ends there
+      area.copy(kind, offset, 5, size);
+      area.copy(kind, 5, offset, size);
+      if (offset >= size) area.copy(kind, offset - size, offset, size);  // ends there
       if (testing::Test::HasFatalFailure()) return;
     }
   if (!judged().thorough) return;
@@ -114,40 +114,40 @@ void check_copies(Field::Copy kind) {
   for (const std::uint64_t offset : around_powers_of_two())
     for (const std::uint64_t size : around_powers_of_two()) {
       if (offset > (1u << 16) || size > (1u << 16)) continue;
-      field.copy(kind, offset, 0, size);
-      field.copy(kind, 0, offset, size);
+      area.copy(kind, offset, 0, size);
+      area.copy(kind, 0, offset, size);
       if (testing::Test::HasFatalFailure()) return;
     }
   for (std::uint64_t size = 0; size <= 20'000; ++size) {
-    field.copy(kind, size % 17, size % 13, size);
+    area.copy(kind, size % 17, size % 13, size);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
 
 WEIR_REQUIREMENT(1, 32, Edges, CopiesToDeviceAroundPowersOfTwo,
                  "copy_to_device is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
-  check_copies(Field::Copy::to_device);
+  check_copies(Area::Copy::to_device);
 }
 WEIR_REQUIREMENT(1, 33, Edges, CopiesOnDeviceAroundPowersOfTwo,
                  "copy_on_device is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
-  check_copies(Field::Copy::on_device);
+  check_copies(Area::Copy::on_device);
 }
 WEIR_REQUIREMENT(1, 34, Edges, CopiesToHostAroundPowersOfTwo,
                  "copy_to_host is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
-  check_copies(Field::Copy::to_host);
+  check_copies(Area::Copy::to_host);
 }
 
 WEIR_REQUIREMENT(
     1, 52, Edges, FillsAroundPowersOfTwo,
     "A fill is exact for sizes and offsets next to each power of two, with patterns of every size.") {
-  Field field;
+  Area area;
   for (const std::uint32_t width : {1u, 2u, 4u, 8u, 16u})
     for (std::uint64_t power = width; power <= largest(); power *= 2)
       for (const std::uint64_t size : {power - width, power, power + width}) {
         // Large ones with patterns of 1 and 16 bytes only, to save time.
         if (!judged().thorough && power > (1u << 20) && width != 1 && width != 16) continue;
-        field.fill_range(std::countr_zero(power) % 2 ? 0 : 3 * width, size, width);
-        field.fill_range(size, 3 * width, width);
+        area.fill_range(std::countr_zero(power) % 2 ? 0 : 3 * width, size, width);
+        area.fill_range(size, 3 * width, width);
         if (testing::Test::HasFatalFailure()) return;
       }
 }
@@ -170,12 +170,12 @@ WEIR_REQUIREMENT(
     1, 35, Edges, CopiesAroundOtherSizes,
     "Copies are exact for sizes and offsets next to 3 and 5 times a power of two and next to 1, 2 and 4 "
     "times a power of ten.") {
-  Field field;
-  for (const Field::Copy kind : {Field::Copy::to_device, Field::Copy::on_device, Field::Copy::to_host})
+  Area area;
+  for (const Area::Copy kind : {Area::Copy::to_device, Area::Copy::on_device, Area::Copy::to_host})
     for (const std::uint64_t value :
          around_other_sizes(judged().thorough ? 2 * usual_largest : usual_largest / 4)) {
-      field.copy(kind, 0, value % 2 ? 0 : 7, value);
-      field.copy(kind, value, 3, 65);
+      area.copy(kind, 0, value % 2 ? 0 : 7, value);
+      area.copy(kind, value, 3, 65);
       if (testing::Test::HasFatalFailure()) return;
     }
 }

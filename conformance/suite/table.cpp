@@ -11,6 +11,7 @@ WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
   const std::uint32_t version = raw_table().abi_version;
   const std::size_t least = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
                             : version == WEIR_ABI_VERSION(1, 1) ? offsetof(weir_driver_table, memory_wrap)
+                            : version == WEIR_ABI_VERSION(1, 2) ? offsetof(weir_driver_table, code_compile)
                                                                 : sizeof(weir_driver_table);
   EXPECT_GE(raw_table().struct_size, least);
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);
@@ -114,6 +115,17 @@ WEIR_REQUIREMENT(0, 22, Table, UnclaimedExternalMemoryIsRefused,
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().memory_wrap, device(), &memory, &out);
   EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(0, 23, Table, UnclaimedCompilationIsRefused,
+                 "Without CODE_COMPILE, code_compile returns WEIR_ERROR_UNSUPPORTED.") {
+  if (has(WEIR_CAP_CODE_COMPILE)) throw Skipped("the device offers CODE_COMPILE");
+  const Bytes bytes = pattern(64);
+  const weir_code_object object{sizeof object, info().code_targets[0].format, info().code_targets[0].target,
+                                bytes.data(),  bytes.size(),                  "code"};
+  const weir_code_receiver nothing = [](void*, const weir_code_object*) {};
+  refusal(WEIR_ERROR_UNSUPPORTED, table().code_compile, device(), &object, nothing,
+          static_cast<void*>(nullptr));
 }
 
 WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,

@@ -23,6 +23,7 @@ constexpr CapabilityWords capabilities[] = {
     {WEIR_CAP_DEVICE_ADDRESS, "device_address", "give device addresses"},
     {WEIR_CAP_NATIVE_STREAM, "native_stream", "share streams with other libraries"},
     {WEIR_CAP_EXTERNAL_MEMORY, "external_memory", "use memory of other libraries"},
+    {WEIR_CAP_CODE_COMPILE, "code_compile", "keep compiled code"},
 };
 
 constexpr CapabilityWords communicator_capabilities[] = {

@@ -18,6 +18,7 @@ weir_result older_device_get_info(uint32_t index, weir_device_info* info, weir_s
 constexpr auto device_get_info_of(std::uint32_t minor) {
   return minor == 0   ? older_device_get_info<WEIR_CAP_GRAPHS>
          : minor == 1 ? older_device_get_info<WEIR_CAP_EXTERNAL_MEMORY>
+         : minor == 2 ? older_device_get_info<WEIR_CAP_CODE_COMPILE>
                       : device_get_info;
 }
 
@@ -69,12 +70,13 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .graph_launch = graph_launch,
       .graph_destroy = graph_destroy,
       .memory_wrap = memory_wrap,
+      .code_compile = code_compile,
   };
 }
 
 // The newest first. Minor versions only append to the table, so all have the same functions.
-constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 2)), table_of(WEIR_ABI_VERSION(1, 1)),
-                                        table_of(WEIR_ABI_VERSION(1, 0))};
+constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 3)), table_of(WEIR_ABI_VERSION(1, 2)),
+                                        table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace
 
@@ -99,7 +101,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
         out = &offered;
         return;
       }
-    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.2; the host speaks %u.%u to %u.%u",
+    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.3; the host speaks %u.%u to %u.%u",
          WEIR_ABI_MAJOR(known.abi_min), WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max),
          WEIR_ABI_MINOR(known.abi_max));
   });

@@ -51,6 +51,8 @@ weir_result copy_peer(weir_stream stream, weir_allocation destination, uint64_t 
 weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                  const void* pattern, uint32_t pattern_size, weir_status* status);
 
+weir_result code_compile(weir_device device, const weir_code_object* object, weir_code_receiver receive,
+                         void* user, weir_status* status);
 weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
                         weir_status* status);
 weir_result module_unload(weir_module module, weir_status* status);

@@ -8,6 +8,9 @@
 #include "cuda.hpp"
 
 namespace weir::cuda {
+
+using sdk::format_text;
+
 namespace {
 
 /// "sm_90a": 90, and whether a letter binds the code to one device or family. 0 for other text.
@@ -35,28 +38,78 @@ bool may_run(bool ptx, Architecture code, int device) {
   return code.number <= device && (ptx || code.number / 10 == device / 10);
 }
 
+/// The options of a compilation, with buffers for its messages. Must live as long as the compilation.
 struct Log {
-  char text[4096] = "";
-  void* size = reinterpret_cast<void*>(sizeof text);  // in: the buffer's size; out: the bytes written
+  static constexpr std::size_t capacity = 4096;
+  char errors[capacity] = "", remarks[capacity] = "";
+  int options[4] = {jit_error_log, jit_error_log_bytes, jit_info_log, jit_info_log_bytes};
+  // Of the sizes: in, those of the buffers; out, the bytes written.
+  void* values[4] = {errors, reinterpret_cast<void*>(capacity), remarks, reinterpret_cast<void*>(capacity)};
+
+  Log() = default;
+  Log(const Log&) = delete;
+  std::string text() {
+    errors[capacity - 1] = remarks[capacity - 1] = '\0';
+    std::string text = errors;
+    if (*remarks) text += (text.empty() ? "" : "\n") + std::string(remarks);
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    return text;
+  }
 };
 
-std::string joined(const Log& errors, const Log& remarks) {
-  std::string text = errors.text;
-  if (*remarks.text) text += (text.empty() ? "" : "\n") + std::string(remarks.text);
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+bool is_ptx(const weir_code_object& object) {
+  return std::string_view(object.format) == "ptx";
+}
+
+/// The bytes of a code object as CUDA reads them: PTX up to a zero byte.
+class Image {
+ public:
+  explicit Image(const weir_code_object& object)
+      : data_(static_cast<const char*>(object.data)), size_(static_cast<std::size_t>(object.size)) {
+    if (!is_ptx(object) || data_[size_ - 1] == '\0') return;
+    terminated_.reserve(size_ + 1);
+    terminated_.assign(data_, data_ + size_);
+    terminated_.push_back('\0');
+    data_ = terminated_.data();
+    ++size_;
+  }
+  Image(const Image&) = delete;
+  const char* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  const char* data_;
+  std::size_t size_;
+  std::vector<char> terminated_;
+};
+
+/// A compilation. Its result lives as long.
+struct Linker {
+  Linker() = default;
+  Linker(const Linker&) = delete;
+  ~Linker() {
+    if (state) api.link_destroy(state);
+  }
+  void* state = nullptr;
+};
+
+/// The device's own architecture, 90 for sm_90.
+int architecture_of(const Device& device) {
+  const int number = static_cast<int>(device.index);
+  const auto value = [number](int which) {
+    return static_cast<int>(sdk::vendor::attribute<Cuda>(number, which));
+  };
+  return value(compute_major) * 10 + value(compute_minor);
 }
 
 }  // namespace
 
 void Cuda::check_target(const Device& device, const weir_code_object& object) {
-  const int number = static_cast<int>(device.index);
-  const int major = static_cast<int>(sdk::vendor::attribute<Cuda>(number, compute_major));
-  const int minor = static_cast<int>(sdk::vendor::attribute<Cuda>(number, compute_minor));
-  const std::string_view format = object.format;
-  const bool ptx = format == "ptx";
+  const int own = architecture_of(device), major = own / 10, minor = own % 10;
+  const bool ptx = is_ptx(object);
   const Architecture code = parse(object.target);
-  if ((ptx || format == "cubin") && (code.number ? may_run(ptx, code, major * 10 + minor) : !*object.target))
+  if ((ptx || std::string_view(object.format) == "cubin") &&
+      (code.number ? may_run(ptx, code, own) : !*object.target))
     return;
   sdk::fail(WEIR_ERROR_CODE_OBJECT,
             "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'ptx' for "
@@ -66,19 +119,38 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
 }
 
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
-  const char* data = static_cast<const char*>(object.data);
-  std::vector<char> terminated;  // CUDA reads PTX up to a zero byte
-  if (std::string_view(object.format) == "ptx" && data[object.size - 1] != '\0') {
-    terminated.assign(data, data + object.size);
-    terminated.push_back('\0');
-    data = terminated.data();
-  }
-  Log errors, remarks;
-  int options[] = {jit_error_log, jit_error_log_bytes, jit_info_log, jit_info_log_bytes};
-  void* values[] = {errors.text, errors.size, remarks.text, remarks.size};
-  const Code code = api.module_load(&module.native, data, 4, options, values);
-  errors.text[sizeof errors.text - 1] = remarks.text[sizeof remarks.text - 1] = '\0';
-  log = joined(errors, remarks);
+  const Image image(object);
+  Log messages;
+  const Code code = api.module_load(&module.native, image.data(), 4, messages.options, messages.values);
+  log = messages.text();
+  return code;
+}
+
+// CUDA has no other function that returns its compiler's result. Its options are those of load_module, so the
+// code is the same.
+Code Cuda::compile_code(Device& device, const weir_code_object& object, weir_code_receiver receive,
+                        void* user, std::string& log) {
+  if (!is_ptx(object))
+    sdk::fail(WEIR_ERROR_UNSUPPORTED,
+              "code object '%.64s' is of format '%.32s', which is loaded without compilation; expected 'ptx'",
+              object.name, object.format);
+  const Image image(object);
+  Log messages;
+  Linker linker;
+  void* cubin = nullptr;
+  std::size_t bytes = 0;
+  Code code = api.link_create(4, messages.options, messages.values, &linker.state);
+  if (code == sdk::vendor::success)
+    code = api.link_add(linker.state, link_input_ptx, const_cast<char*>(image.data()), image.size(),
+                        object.name, 0, nullptr, nullptr);
+  if (code == sdk::vendor::success) code = api.link_complete(linker.state, &cubin, &bytes);
+  log = messages.text();
+  if (code != sdk::vendor::success) return code;
+  // Code with a letter stays bound to its device or family.
+  const std::string target =
+      parse(object.target).specific ? object.target : format_text("sm_%d", architecture_of(device));
+  const weir_code_object compiled{sizeof compiled, "cubin", target.c_str(), cubin, bytes, object.name};
+  receive(user, &compiled);
   return code;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver ABI 1.2 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
+// The driver ABI 1.3 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
 // Include it in a module with #[allow(non_camel_case_types, dead_code)].
 use std::os::raw::{c_char, c_void};
 
 pub type weir_result = i32;
 pub type weir_host_callback = Option<unsafe extern "C" fn(user: *mut c_void)>;
+pub type weir_code_receiver = Option<unsafe extern "C" fn(user: *mut c_void, code: *const weir_code_object)>;
 pub const WEIR_STATUS_NAME_BYTES: usize = 64;
 pub const WEIR_STATUS_MESSAGE_BYTES: usize = 1024;
 pub const WEIR_MAX_CODE_TARGETS: usize = 4;
@@ -36,6 +37,7 @@ pub const WEIR_CAP_NATIVE_STREAM: u64 = 128;
 pub const WEIR_CAP_CONCURRENT_STREAMS: u64 = 256;
 pub const WEIR_CAP_GRAPHS: u64 = 512;
 pub const WEIR_CAP_EXTERNAL_MEMORY: u64 = 1024;
+pub const WEIR_CAP_CODE_COMPILE: u64 = 2048;
 
 pub const WEIR_ARGUMENT_ADDRESS: u32 = 0;
 pub const WEIR_ARGUMENT_BUFFER: u32 = 1;
@@ -332,8 +334,9 @@ pub struct weir_driver_table {
     pub graph_launch: Option<unsafe extern "C" fn(graph: weir_graph, stream: weir_stream, status: *mut weir_status) -> weir_result>,
     pub graph_destroy: Option<unsafe extern "C" fn(graph: weir_graph, status: *mut weir_status) -> weir_result>,
     pub memory_wrap: Option<unsafe extern "C" fn(device: weir_device, memory: *const weir_external_memory, out_allocation: *mut weir_allocation, status: *mut weir_status) -> weir_result>,
+    pub code_compile: Option<unsafe extern "C" fn(device: weir_device, object: *const weir_code_object, receive: weir_code_receiver, user: *mut c_void, status: *mut weir_status) -> weir_result>,
 }
-const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 360);
+const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 368);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

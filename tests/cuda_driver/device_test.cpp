@@ -33,9 +33,13 @@ TEST_F(Fake, CapabilityBitsAndSlotsAgreeForAllVersions) {
                             WEIR_CAP_STREAM_PRIORITY | WEIR_CAP_HOST_CALLBACK | WEIR_CAP_PINNED_MEMORY |
                             WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_NATIVE_STREAM |
                             WEIR_CAP_CONCURRENT_STREAMS;
-  EXPECT_EQ(device_info().capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
+  EXPECT_EQ(device_info().capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY | WEIR_CAP_CODE_COMPILE);
   EXPECT_NE(table().graph_launch, nullptr);
   EXPECT_NE(table().memory_wrap, nullptr);
+  EXPECT_NE(table().code_compile, nullptr);
+  const weir_driver_table& third = table_for(2);
+  EXPECT_EQ(device_info(0, third).capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
+  EXPECT_EQ(third.code_compile, nullptr);
   const weir_driver_table& second = table_for(1);
   EXPECT_EQ(device_info(0, second).capabilities, all | WEIR_CAP_GRAPHS);
   EXPECT_EQ(second.memory_wrap, nullptr);
@@ -49,7 +53,7 @@ TEST_F(Fake, HostWithNoVersionInCommonIsRefusedWithBothRanges) {
   const weir_host host{sizeof host, WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 3)};
   const weir_driver_table* out = nullptr;
   EXPECT_THAT(refusal(WEIR_ERROR_ABI, entry(), &host, &out),
-              AllOf(HasSubstr("1.0 to 1.2"), HasSubstr("2.0 to 2.3")));
+              AllOf(HasSubstr("1.0 to 1.3"), HasSubstr("2.0 to 2.3")));
 }
 
 TEST_F(Fake, IndexPastTheDevicesIsRefused) {

@@ -22,6 +22,7 @@ EXPORT cuGetErrorName(int code, const char** out) {
       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
       {34, "CUDA_ERROR_STUB_LIBRARY"},
       {100, "CUDA_ERROR_NO_DEVICE"},
+      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
       {218, "CUDA_ERROR_INVALID_PTX"},
       {500, "CUDA_ERROR_NOT_FOUND"},
       {600, "CUDA_ERROR_NOT_READY"},
@@ -334,17 +335,53 @@ static std::vector<std::size_t> parameters_of(const std::string& text, std::size
   return sizes;
 }
 
-EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
-  BEGIN(nullptr);
-  const std::string text = static_cast<const char*>(image);
-  if (text.find("error") != text.npos) {
-    for (int i = 0; i < 4; ++i) {
-      if (options[i] == weir::cuda::jit_error_log)
-        std::strcpy(static_cast<char*>(values[i]), "line 7: no such word\n");
-      if (options[i] == weir::cuda::jit_info_log) std::strcpy(static_cast<char*>(values[i]), "compiling 'x'");
-    }
-    return 218;
+// The compiler: fails with a log for text that contains "error".
+static int compile(const std::string& text, const int* options, void** values) {
+  if (text.find("error") == text.npos) return 0;
+  for (int i = 0; i < 4; ++i) {
+    if (options[i] == weir::cuda::jit_error_log)
+      std::strcpy(static_cast<char*>(values[i]), "line 7: no such word\n");
+    if (options[i] == weir::cuda::jit_info_log) std::strcpy(static_cast<char*>(values[i]), "compiling 'x'");
   }
+  return 218;
+}
+
+static const std::string cubin_mark = "cubin of build ";
+static std::string cubin_head() {
+  return cubin_mark + setting("FAKE_CUDA_BUILD", "1") + "\n";
+}
+
+EXPORT cuLinkCreate_v2(unsigned, int* options, void** values, void** out) {
+  BEGIN(nullptr);
+  return *out = make<Linker>(options, values, std::string()), 0;
+}
+EXPORT cuLinkAddData_v2(void* state, int input, void* data, std::size_t size, const char*, unsigned, int*,
+                        void**) {
+  BEGIN(nullptr, {size});
+  const char* text = static_cast<const char*>(data);
+  if (input != weir::cuda::link_input_ptx || size == 0 || text[size - 1] != '\0') return 1;
+  static_cast<Linker*>(state)->cubin = cubin_head() + text;
+  return 0;
+}
+EXPORT cuLinkComplete(void* state, void** out, std::size_t* size) {
+  BEGIN(nullptr);
+  auto& linker = *static_cast<Linker*>(state);
+  if (const int code = compile(linker.cubin, linker.options, linker.values)) return code;
+  return *out = linker.cubin.data(), *size = linker.cubin.size(), 0;
+}
+EXPORT cuLinkDestroy(void* state) {
+  BEGIN(nullptr);
+  std::ranges::fill(static_cast<Linker*>(state)->cubin, '?');  // of no use from now on
+  return end<Linker>(state), 0;
+}
+
+EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
+  const std::string text = static_cast<const char*>(image);
+  const bool cubin = text.starts_with(cubin_mark);
+  BEGIN(nullptr, {cubin});
+  if (cubin && (!text.starts_with(cubin_head()) || setting("FAKE_CUDA_BUILD", "1") == "0")) return 209;
+  if (!cubin)
+    if (const int code = compile(text, options, values)) return code;
   auto* module = static_cast<Module*>(make<Module>());
   for (std::size_t at = 0; (at = text.find(".entry ", at)) != text.npos;) {
     at += 7;

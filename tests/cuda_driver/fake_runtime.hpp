@@ -58,6 +58,13 @@ struct Function {
   int dynamic_limit = 48 * 1024;
 };
 
+/// A compilation.
+struct Linker {
+  int* options;
+  void** values;
+  std::string cubin;
+};
+
 struct Module {
   std::list<Function> functions;
 };

@@ -218,36 +218,63 @@ TEST_F(Gpu, RefusesCodeWithTheLogOfTheCompiler) {
               HasSubstr("'absent'"));
 }
 
-TEST_F(Gpu, LoadsMachineCode) {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  const auto function = [library](auto& out, const char* name) {
-    out = reinterpret_cast<std::remove_reference_t<decltype(out)>>(dlsym(library, name));
-  };
-  int (*create)(unsigned, int*, void**, void**);
-  int (*add_data)(void*, int, const void*, std::size_t, const char*, unsigned, int*, void**);
-  int (*complete)(void*, void**, std::size_t*);
-  int (*destroy)(void*);
-  function(create, "cuLinkCreate_v2");
-  function(add_data, "cuLinkAddData_v2");
-  function(complete, "cuLinkComplete");
-  function(destroy, "cuLinkDestroy");
-  void *link = nullptr, *cubin = nullptr;
-  std::size_t size = 0;
+/// The cubin of some PTX.
+struct Compiled {
+  std::string format, target, bytes;
+
+  static void take(void* user, const weir_code_object* code) {
+    *static_cast<Compiled*>(user) = {code->format, code->target,
+                                     std::string(static_cast<const char*>(code->data), code->size)};
+  }
+};
+
+TEST_F(Gpu, CompiledCodeIsThatOfTheModule) {
   const std::string ptx = gpu_kernels();
-  constexpr int kind_ptx = 1;
-  ASSERT_EQ(create(0, nullptr, nullptr, &link), 0);
-  ASSERT_EQ(add_data(link, kind_ptx, ptx.c_str(), ptx.size() + 1, "kernels", 0, nullptr, nullptr), 0);
-  ASSERT_EQ(complete(link, &cubin, &size), 0);
+  const weir_code_object source{sizeof source, "ptx", "sm_70", ptx.data(), ptx.size(), "kernels"};
+  Compiled code;
+  call(table().code_compile, device, &source, weir_code_receiver{Compiled::take}, static_cast<void*>(&code));
   const weir_device_info info = device_info();
-  const weir_code_object object{sizeof object, "cubin", info.code_targets[1].target,
-                                cubin,         size,    "machine code"};
+  EXPECT_EQ(code.format, "cubin");
+  EXPECT_EQ(code.target, info.code_targets[1].target);
+  const weir_code_object cubin{sizeof cubin,      code.format.c_str(), code.target.c_str(),
+                               code.bytes.data(), code.bytes.size(),   "machine code"};
   weir_module loaded = nullptr;
-  call(table().module_load, device, &object, &loaded);
-  destroy(link);
-  const weir_launch launch = launch_of(find(loaded, "nothing", 0), nullptr, 0);
+  call(table().module_load, device, &cubin, &loaded);
+  const auto describe = [](weir_module of, const char* name, std::uint32_t bytes) {
+    weir_kernel_info out{};
+    out.struct_size = sizeof out;
+    call(table().kernel_get_info, find(of, name, bytes), &out);
+    return out;
+  };
+  for (const auto& [name, bytes] : {std::pair{"add", 16u}, {"last", 4096u}, {"share", 16u}, {"spin", 8u}}) {
+    const weir_kernel_info a = describe(module, name, bytes), b = describe(loaded, name, bytes);
+    std::printf("%s: %u registers, %u shared and %u local bytes; compiled apart %u, %u and %u\n", name,
+                a.registers, a.shared_bytes, a.local_bytes, b.registers, b.shared_bytes, b.local_bytes);
+    EXPECT_EQ(a.registers, b.registers) << name;
+    EXPECT_EQ(a.shared_bytes, b.shared_bytes) << name;
+    EXPECT_EQ(a.local_bytes, b.local_bytes) << name;
+  }
+  const weir_allocation memory = allocate(device, 4096);
+  const float one = 1.0f;
+  call(table().fill, stream, memory, 0ull, 4096ull, static_cast<const void*>(&one), 4u);
+  const AddArguments arguments{address(memory), 1024, 2.0f};
+  const weir_launch launch = launch_of(find(loaded, "add", 16), &arguments, sizeof arguments, 8, 128);
   call(table().kernel_launch, stream, &launch);
-  call(table().stream_synchronize, stream);
+  EXPECT_THAT(read<float>(stream, memory, 1024), Each(3.0f));
+  call(table().memory_free, memory);
   call(table().module_unload, loaded);
+}
+
+TEST_F(Gpu, FailedCompilationHasTheLogOfTheCompiler) {
+  std::string broken = gpu_kernels();
+  broken.replace(broken.find("mad.lo.u32"), 10, "mud.lo.u32");
+  const weir_code_object object{sizeof object, "ptx", "sm_70", broken.data(), broken.size(), "broken"};
+  Compiled code;
+  const weir_status status = refused(WEIR_ERROR_CODE_OBJECT, table().code_compile, device, &object,
+                                     weir_code_receiver{Compiled::take}, static_cast<void*>(&code));
+  std::printf("%s\n", status.message);
+  EXPECT_THAT(status.message, HasSubstr("mud"));
+  EXPECT_TRUE(code.bytes.empty());
 }
 
 TEST_F(Gpu, RefusesALayoutThatIsTooShort) {

@@ -262,6 +262,23 @@ TEST_F(Rules, AnAddressInFreedMemoryIsFound) {
 }
 
 // proves R35
+TEST_F(Rules, CodeToCompileNeedsBytesAndAReceiver) {
+  Objects objects(t);
+  Answer answer;
+  const char bytes[] = "code";
+  const weir_code_receiver receive = [](void*, const weir_code_object*) {};
+  weir_code_object object{sizeof object, "elf-x86_64", "", bytes, 0, "k"};
+  weir_result result = t.code_compile(objects.device, nullptr, receive, nullptr, &answer);
+  expect(result, answer, "null", HasSubstr("object is null"));
+  result = t.code_compile(objects.device, &object, receive, nullptr, &answer);
+  expect(result, answer, "argument", HasSubstr("object has 0 bytes"));
+  object.size = sizeof bytes;
+  result = t.code_compile(objects.device, &object, nullptr, nullptr, &answer);
+  expect(result, answer, "null", HasSubstr("receive is null"));
+  EXPECT_EQ(t.code_compile(objects.device, &object, receive, nullptr, nullptr), WEIR_ERROR_UNSUPPORTED);
+}
+
+// proves R35
 TEST_F(Rules, ExternalMemoryIsChecked) {
   Objects objects(t);
   weir_allocation out = nullptr;

@@ -11,15 +11,28 @@ constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of each size after
 
 }  // namespace
 
-weir_result Validate::module_load(weir_device handle, const weir_code_object* object, weir_module* out,
-                                  weir_status* status) {
-  const std::shared_ptr<Device> device = live<Device>(handle, "device");
-  out_argument(out, "out_module");
+weir_code_object Validate::checked(const weir_code_object* object) {
   if (!object) refuse("null", "object is null; expected a code object");
   const weir_code_object given = sdk::read_struct(object, "object");
   if (!given.data || !given.size)
     refuse("argument", "object has %" PRIu64 " bytes at %p; expected a code object", given.size, given.data);
   if (!given.format) refuse("null", "object.format is null; expected a word such as \"elf-x86_64\"");
+  return given;
+}
+
+weir_result Validate::code_compile(weir_device handle, const weir_code_object* object,
+                                   weir_code_receiver receive, void* user, weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  checked(object);
+  if (!receive) refuse("null", "receive is null; expected a function");
+  return next.code_compile(device->real, object, receive, user, status);
+}
+
+weir_result Validate::module_load(weir_device handle, const weir_code_object* object, weir_module* out,
+                                  weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  out_argument(out, "out_module");
+  const weir_code_object given = checked(object);
   auto module = std::make_shared<Module>();
   module->name = given.name ? given.name : "";
   const weir_result result = next.module_load(device->real, object, &module->real, status);

@@ -93,6 +93,8 @@ class Validate {
                    const void* pattern, std::uint32_t pattern_size, weir_status* status);
 
   // kernels.cpp
+  weir_result code_compile(weir_device device, const weir_code_object* object, weir_code_receiver receive,
+                           void* user, weir_status* status);
   weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out,
                           weir_status* status);
   weir_result module_unload(weir_module module, weir_status* status);
@@ -134,6 +136,7 @@ class Validate {
   void check_thread();
   void report(const char* rule, const std::string& message);
   /// Reports the fault, and throws the Failure that refuses the call.
+  weir_code_object checked(const weir_code_object* object);
   [[noreturn, gnu::format(printf, 3, 4)]] void refuse(const char* rule, const char* format, ...);
   template <class T>
   T& out_argument(T* out, const char* what) {

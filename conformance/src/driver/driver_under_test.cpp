@@ -142,6 +142,8 @@ std::string capability_name(weir_capability capability) {
       return "GRAPHS";
     case WEIR_CAP_EXTERNAL_MEMORY:
       return "EXTERNAL_MEMORY";
+    case WEIR_CAP_CODE_COMPILE:
+      return "CODE_COMPILE";
   }
   return "an unknown capability";
 }

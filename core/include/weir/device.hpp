@@ -47,6 +47,7 @@ enum class Capability : std::uint64_t {
   concurrent_streams = 1u << 8,
   graphs = 1u << 9,
   external_memory = 1u << 10,
+  code_compile = 1u << 11,
 };
 
 /// A code object format that a device loads and its newest target: {"ptx", "sm_90"}.

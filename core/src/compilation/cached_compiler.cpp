@@ -24,6 +24,19 @@ void drop_in_forked_child() {
   current_cached.store(nullptr);
 }
 
+CachedCompiler& current() {
+  if (CachedCompiler* const ready = current_cached.load(std::memory_order_acquire)) return *ready;
+  // No static variable with a guard: the process may be forked while another thread holds the guard.
+  static std::atomic<bool> registered{false};
+  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, drop_in_forked_child);
+  auto made = std::make_unique<CachedCompiler>(cache_settings(current_cache_policy()), generator_identity(),
+                                               &compiler);
+  CachedCompiler* ready = nullptr;
+  if (current_cached.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel))
+    ready = made.release();
+  return *ready;
+}
+
 }  // namespace
 
 /// One thread generates an entry at a time.
@@ -86,16 +99,12 @@ std::string CachedCompiler::emit_text(const ir::Kernel& kernel, std::span<const 
 }
 
 codegen::Compiler& cached_compiler() {
-  if (CachedCompiler* const ready = current_cached.load(std::memory_order_acquire)) return *ready;
-  // No static variable with a guard: the process may be forked while another thread holds the guard.
-  static std::atomic<bool> registered{false};
-  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, drop_in_forked_child);
-  auto made = std::make_unique<CachedCompiler>(cache_settings(current_cache_policy()), generator_identity(),
-                                               &compiler);
-  CachedCompiler* ready = nullptr;
-  if (current_cached.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel))
-    ready = made.release();
-  return *ready;
+  return current();
+}
+
+cache::Store* cache_store() {
+  cache::Store& store = current().store();
+  return store.settings().folder.empty() ? nullptr : &store;
 }
 
 }  // namespace weir::compilation

@@ -36,6 +36,8 @@ class CachedCompiler final : public codegen::Compiler {
   std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                         const codegen::Target& target, std::string_view what) override;
 
+  cache::Store& store() { return store_; }
+
  private:
   class Turn;
 
@@ -50,5 +52,8 @@ class CachedCompiler final : public codegen::Compiler {
 /// The compiler for launches in this process: compiler() with the cache of current_cache_policy(), if it has
 /// one.
 codegen::Compiler& cached_compiler();
+
+/// The store of cached_compiler(); null if this process uses no cache.
+cache::Store* cache_store();
 
 }  // namespace weir::compilation

@@ -110,6 +110,12 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
   });
 }
 
+weir_result code_compile(weir_device, const weir_code_object*, weir_code_receiver, void*,
+                         weir_status* status) {
+  report(status, WEIR_ERROR_UNSUPPORTED, "the CPU driver loads code objects without compilation");
+  return WEIR_ERROR_UNSUPPORTED;
+}
+
 weir_result kernel_get_info(weir_kernel handle, weir_kernel_info* out, weir_status* status) {
   return guarded(status, [&] { write_struct(out, live<Kernel>(handle, "kernel").info, "info"); });
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Weir driver interface, ABI version 1.2. Additions of later versions than 1.0 are marked: (1.1), (1.2).
+ * The Weir driver interface, ABI version 1.3. Additions of later versions than 1.0 are marked: (1.1), (1.2),
+ * (1.3).
  *
  * A driver is a shared object that exports one symbol, `weir_driver_entry`. The host (libweir) calls it once
  * and passes the range of ABI versions that it supports. The driver returns a table of functions, or an error
@@ -15,7 +16,7 @@
  *
  *   { "name": "cuda",                             the table's name
  *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
- *     "abi": { "min": "1.0", "max": "1.2" },      the ABI versions that the library supports
+ *     "abi": { "min": "1.0", "max": "1.3" },      the ABI versions that the library supports
  *     "architecture": "x86_64",                   as printed by `uname -m`
  *     "vendor_libraries": ["libcuda.so.1"],       libraries opened at run time; optional
  *     "description": "NVIDIA GPUs",               optional
@@ -71,7 +72,7 @@ extern "C" {
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
-#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 2)
+#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 3)
 
 /* ----------------------------------------------------------------------------------- results -- */
 
@@ -135,7 +136,8 @@ enum weir_capability {
   WEIR_CAP_NATIVE_STREAM = 1u << 7,             /* stream_wrap, stream_get_native */
   WEIR_CAP_CONCURRENT_STREAMS = 1u << 8,        /* work of different streams can overlap */
   WEIR_CAP_GRAPHS = 1u << 9,                    /* (1.1) graph_create and the other graph functions */
-  WEIR_CAP_EXTERNAL_MEMORY = 1u << 10           /* (1.2) memory_wrap; needs WEIR_CAP_DEVICE_ADDRESS */
+  WEIR_CAP_EXTERNAL_MEMORY = 1u << 10,          /* (1.2) memory_wrap; needs WEIR_CAP_DEVICE_ADDRESS */
+  WEIR_CAP_CODE_COMPILE = 1u << 11              /* (1.3) code_compile */
 };
 
 /* The form in which kernels of a device receive arrays; see weir_parameter. */
@@ -305,6 +307,10 @@ typedef struct weir_launch {
 /* Runs on a thread of the driver, in the default floating-point environment, when the stream reaches it; must
  * not call the driver. The stream continues after it returns. `user` may be null. */
 typedef void (*weir_host_callback)(void *user);
+
+/* (1.3) Receives the result of code_compile, on the calling thread. Copies what it needs; `code` is valid during the
+ * call only. Must not call the driver. */
+typedef void (*weir_code_receiver)(void *user, const weir_code_object *code);
 
 /* (1.1) Operation of a graph node; each kind is the call of the same name, without a stream. */
 enum weir_graph_node_kind {
@@ -559,6 +565,18 @@ typedef struct weir_driver_table {
    * cannot use. Waits for no submitted work. */
   weir_result (*memory_wrap)(weir_device device, const weir_external_memory *memory, weir_allocation *out_allocation,
                              weir_status *status);
+
+  /* -- compiled code (1.3) -- */
+
+  /* [CODE_COMPILE] Compiles a code object that the vendor's runtime would compile while it loads it, such as PTX, to
+   * code that it loads without compilation, such as a cubin. Loads nothing. Calls `receive(user, code)` exactly once,
+   * before it returns WEIR_OK, and never if it fails. The code's format is one that device_get_info lists, and its name
+   * is the object's. A module of the code has the same kernels as one of the object, with the same results. The host may
+   * keep the code, and load it in other processes on devices with the same name and driver_version. Returns
+   * WEIR_ERROR_UNSUPPORTED for an object that is loaded without compilation. Refuses other objects as module_load does,
+   * with the same message of the vendor's compiler. May block while the vendor compiles. Waits for no submitted work. */
+  weir_result (*code_compile)(weir_device device, const weir_code_object *object, weir_code_receiver receive, void *user,
+                              weir_status *status);
 } weir_driver_table;
 
 /* --------------------------------------------------------------------------------- entry point -- */
@@ -623,7 +641,8 @@ WEIR_ABI_ASSERT(offsetof(weir_driver_table, name) == 8);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, device_count) == 32);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, graph_create) == 32 + 36 * sizeof(void *));
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, memory_wrap) == 32 + 40 * sizeof(void *));
-WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 41 * sizeof(void *));
+WEIR_ABI_ASSERT(offsetof(weir_driver_table, code_compile) == 32 + 41 * sizeof(void *));
+WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 42 * sizeof(void *));
 #endif
 #undef WEIR_ABI_ASSERT
 

@@ -461,6 +461,7 @@ static TABLE: Table = Table(weir_driver_table {
     graph_launch: None,
     graph_destroy: None,
     memory_wrap: None,
+    code_compile: None,
 });
 
 /// # Safety

@@ -40,7 +40,10 @@ const weir_driver_table& spoilt_table() {
     made.name = "mutant";
     made.device_open = open_device;
     const char* chosen = std::getenv("WEIR_MUTANT");
-    if (!chosen || !*chosen) return made;
+    if (!chosen || !*chosen) {
+      add_compiler(made);
+      return made;
+    }
     for (const Mutant& mutant : all()) {
       if (std::string_view(mutant.name) != chosen) continue;
       mutant.apply(made);
@@ -59,7 +62,7 @@ std::vector<Mutant> all() {
   for (const auto& group :
        {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(), stream_mutants(),
         event_mutants(), launch_mutants(), ordered_mutants(), graph_mutants(), fault_mutants(),
-        code_mutants(), thread_mutants(), hole_mutants()})
+        code_mutants(), thread_mutants(), hole_mutants(), compiling_mutants()})
     mutants.insert(mutants.end(), group.begin(), group.end());
   return mutants;
 }
@@ -137,7 +140,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
   if (!in_range && !faults.accepts_any_version && !faults.version_past_the_host) {
     if (faults.touches_the_table) *out_table = nullptr;
     const weir_result code = faults.wrong_code ? WEIR_ERROR_UNSUPPORTED : WEIR_ERROR_ABI;
-    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.2");
+    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.3");
   }
   *out_table = &table;
   if (faults.another_table_each_time) *out_table = new weir_driver_table(table);

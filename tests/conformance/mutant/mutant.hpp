@@ -34,6 +34,10 @@ std::span<const Mutant> fault_mutants();
 std::span<const Mutant> code_mutants();
 std::span<const Mutant> thread_mutants();
 std::span<const Mutant> hole_mutants();
+std::span<const Mutant> compiling_mutants();
+
+/// Gives the table a correct code_compile, so that the suite can judge it.
+void add_compiler(weir_driver_table& table);
 
 /// The real driver's table.
 const weir_driver_table& real();

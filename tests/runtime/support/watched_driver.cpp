@@ -86,7 +86,8 @@ constexpr std::array slot_names = {"device_count",
                                    "graph_update",
                                    "graph_launch",
                                    "graph_destroy",
-                                   "memory_wrap"};
+                                   "memory_wrap",
+                                   "code_compile"};
 
 template <std::size_t Slot, auto Member, class Function>
 struct Forward;
@@ -239,6 +240,7 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(38, graph_launch);
   WEIR_FORWARD(39, graph_destroy);
   WEIR_FORWARD(40, memory_wrap);
+  WEIR_FORWARD(41, code_compile);
 #undef WEIR_FORWARD
   table.device_open = open_device;
   table.device_get_info = get_info;

@@ -40,26 +40,6 @@ ModuleState::~ModuleState() {
   });
 }
 
-std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object) {
-  if (object.data.empty())
-    throw Error(ErrorCode::invalid, fmt::format("code object '{}' is empty", object.name));
-  device.check_not_forked();
-  device.memory.collect_pending();
-  const std::string format(object.format), target(object.target), name(object.name);
-  weir_code_object raw{};
-  raw.struct_size = sizeof raw;
-  raw.format = format.c_str();
-  raw.target = target.c_str();
-  raw.data = object.data.data();
-  raw.size = object.data.size();
-  raw.name = name.empty() ? nullptr : name.c_str();
-  weir_module module = nullptr;
-  const weir_device handle = device.handle();
-  device.call([&] { return fmt::format("load code object '{}' ({})", name, format); },
-              [&](weir_status* status) { return device.table().module_load(handle, &raw, &module, status); });
-  return std::make_shared<ModuleState>(device, module);
-}
-
 weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
                        std::span<const weir_parameter> layout, const weir_kernel_annotation* annotation) {
   const DeviceState& device = module.device;

@@ -34,7 +34,8 @@ struct KernelState {
   const std::string& name() const noexcept { return origin->name; }
 };
 
-/// Loads a code object. Throws Error{code_object}, Error{invalid}.
+/// Loads a code object. If the driver can return the result of the vendor's compiler, it is kept in the compile
+/// cache, and later processes load it instead. Throws Error{code_object}, Error{invalid}.
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
 /// Looks up a kernel whose layout is already computed. `annotation` is for layers, and non-null only if the
 /// driver has annotate().

@@ -38,6 +38,11 @@ template <class D>
 concept HasExternalMemory = requires(typename D::Device& device, const weir_external_memory& memory) {
   device.wrap_memory(memory);
 };
+template <class D>
+concept HasCodeCompile = requires(typename D::Device& device, const weir_code_object& object,
+                                  weir_code_receiver receive, void* user) {
+  device.compile_code(object, receive, user);
+};
 
 /// The bits of the capabilities that consist of functions, for ABI 1.`minor`.
 template <class D>
@@ -50,6 +55,7 @@ constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
   if (HasNativeStream<D>) bits |= WEIR_CAP_NATIVE_STREAM;
   if (HasGraphs<D> && minor >= 1) bits |= WEIR_CAP_GRAPHS;
   if (HasExternalMemory<D> && minor >= 2) bits |= WEIR_CAP_EXTERNAL_MEMORY;
+  if (HasCodeCompile<D> && minor >= 3) bits |= WEIR_CAP_CODE_COMPILE;
   return bits;
 }
 

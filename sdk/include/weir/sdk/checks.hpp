@@ -106,6 +106,16 @@ inline weir_external_memory check_external_memory(const weir_external_memory* as
   return memory;
 }
 
+/// Checks that a code object has bytes. Its absent strings become "".
+inline weir_code_object check_code_object(const weir_code_object* asked) {
+  weir_code_object object = read_struct(asked, "object");
+  if (!object.data || object.size == 0) fail(WEIR_ERROR_INVALID, "object.data is null or object.size is 0");
+  if (!object.name) object.name = "";
+  if (!object.format) object.format = "";
+  if (!object.target) object.target = "";
+  return object;
+}
+
 /// Checks that a kernel's layout describes an argument block that the device accepts.
 inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& device, const char* kernel) {
   if (layout.argument_bytes > device.limits.max_argument_bytes)

@@ -347,17 +347,22 @@ struct Slots {
                                  weir_status* status) {
     return call(status, [&] {
       Device& device = live<Device>(handle, "device");
-      weir_code_object object = read_struct(asked, "object");
+      const weir_code_object object = check_code_object(asked);
       weir_module& out = output(out_module, "out_module");
-      if (!object.data || object.size == 0)
-        fail(WEIR_ERROR_INVALID, "object.data is null or object.size is 0");
-      if (!object.name) object.name = "";
-      if (!object.format) object.format = "";
-      if (!object.target) object.target = "";
       Module& module = device.load_module(object);
       say(module.device, &device);
       say(module.name, object.name);
       out = handle_of<weir_module>(module);
+    });
+  }
+  static weir_result code_compile(weir_device handle, const weir_code_object* asked,
+                                  weir_code_receiver receive, void* user, weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      check_capability(device, WEIR_CAP_CODE_COMPILE, "compilation of code objects");
+      const weir_code_object object = check_code_object(asked);
+      if (!receive) fail(WEIR_ERROR_INVALID, "receive is null; expected a function");
+      device.compile_code(object, receive, user);
     });
   }
   static weir_result module_unload(weir_module handle, weir_status* status) {

@@ -25,6 +25,8 @@
 //       Allocation& allocate(const weir_memory_options& options);
 //       Allocation& wrap_memory(const weir_external_memory& memory);  // EXTERNAL_MEMORY
 //       Module& load_module(const weir_code_object& object);
+//       void compile_code(const weir_code_object& object, weir_code_receiver receive,
+//                         void* user);  // CODE_COMPILE
 //     };
 //     struct Stream : StreamObject<Device> {
 //       void destroy();
@@ -94,6 +96,7 @@
 //     releases it when the stream reaches it. Neither blocks.
 //   - EXTERNAL_MEMORY: `free` of an allocation of `wrap_memory`, of either object, ends the allocation and
 //     leaves the memory alone.
+//   - CODE_COMPILE: `compile_code` calls receive(user, &code) once, as the last thing that can fail.
 //   - GRAPHS: the data that nodes point to (dependencies, launch.arguments) must be copied before `create` or
 //     `update` returns; host_source and host_destination are memory of the caller that each run reads or
 //     writes.
@@ -108,9 +111,8 @@
 //     that this device lacks, and adds those without functions (priority, pinned memory, addresses,
 //     concurrency). A call without its bit returns UNSUPPORTED.
 //   - It counts openings of devices, and returns the same kernel for repeated look-ups.
-//   - It negotiates the host's ABI range: versions 1.0 to 1.2 are supported. A host of 1.0 gets no graphs,
-//   and
-//     one of 1.1 no external memory.
+//   - It negotiates the host's ABI range: versions 1.0 to 1.3 are supported. A host of 1.0 gets no graphs,
+//     one of 1.1 no external memory, and one of 1.2 no code_compile.
 //   - It refuses every call in a process forked after notice_forks() (fork.hpp).
 //
 // An exception from these functions becomes the result and the status; `fail(code, "...")` refuses a call.
@@ -182,6 +184,7 @@ constexpr weir_driver_table make_table() {
     t.graph_destroy = G::graph_destroy;
   }
   if constexpr (HasExternalMemory<D> && Minor >= 2) t.memory_wrap = S::memory_wrap;
+  if constexpr (HasCodeCompile<D> && Minor >= 3) t.code_compile = S::code_compile;
   return t;
 }
 
@@ -190,7 +193,8 @@ constexpr weir_driver_table make_table() {
 template <class D>
 weir_result driver_entry(const weir_host* host, const weir_driver_table** out_table,
                          weir_status* status) noexcept {
-  static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>(), make_table<D, 2>()};
+  static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>(), make_table<D, 2>(),
+                                                 make_table<D, 3>()};
   constexpr const weir_driver_table& newest = tables[std::size(tables) - 1];
   static_assert(newest.abi_version == WEIR_ABI_CURRENT, "the newest version of driver.h has no table");
   return guarded(status, [&] {
