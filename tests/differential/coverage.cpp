@@ -53,7 +53,7 @@ bool one_of(Kind kind, std::initializer_list<Kind> kinds) {
 }
 
 bool is_atomic(Kind kind) {
-  return kind >= first_atomic_kind && kind < local_array_kind;
+  return (kind >= first_atomic_kind && kind < local_array_kind) || kind == narrow_atomic_kind;
 }
 
 /// Extents of the array that the task's loop adds to; empty if there is none.

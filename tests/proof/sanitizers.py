@@ -31,6 +31,7 @@ class Job:
 JOBS = [
     Job("language_test", without=("IllegalAddress.*",)),
     Job("language_test", without=("IllegalAddress.*",), environment={"WEIR_LAUNCH": "graph"}, label="as graphs"),
+    Job("atomics_test"),
     Job("runtime_program_test", without=("*NeedNoHostWait", "*IsUnloadedAfterItsWork")),
     Job("runtime_test",
         only=("Array.*", "Module.*", "Failure.*", "TaskList.*", "CurrentStream.*", "Region.TasksOfOneBlock*", "Region.Mixes*",

@@ -63,9 +63,12 @@ const Iteration::Local& Iteration::declare(const ir::Statement& s) {
   if (owns_[s.index]) return local;
   const std::uint64_t threads = s.component != 0 && thread->is_one_of_many ? thread->count : 1;
   if (s.op == ir::Op::shared && f_.device.threads()) {
-    llvm::Type* type = llvm::ArrayType::get(memory_type(f_.context, s.type), s.immediate);
-    local = {nullptr, s.type, s.immediate, threads, true,
-             f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str())};
+    const bool in_words = size_of(s.type) < 4 && f_.updates(s.index);
+    llvm::Type* element = in_words ? f_.b.getInt32Ty() : memory_type(f_.context, s.type);
+    llvm::Type* type = llvm::ArrayType::get(element, s.immediate);
+    local = {nullptr, s.type, s.immediate,
+             threads, true,   f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str()),
+             in_words};
     return local;
   }
   local = {f_.frame.lend(f_, s, threads), s.type, s.immediate, threads};

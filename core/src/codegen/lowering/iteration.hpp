@@ -23,12 +23,14 @@ class Iteration {
     std::uint64_t threads = 1;
     bool shared = false;             ///< by the threads of a group
     llvm::Value* address = nullptr;  ///< the storage, in memory of the block or the stack
+    /// Each element of 1 or 2 bytes is in the low bytes of a 4-byte word, for atomic operations on GPUs.
+    bool in_words = false;
   };
   /// The thread of a group that runs the current statements.
   struct Thread {
-    llvm::Value* number;       ///< i64
-    std::uint64_t count;       ///< of the threads of the group
-    bool is_one_of_many;       ///< one caller runs all threads, one after the other
+    llvm::Value* number;  ///< i64
+    std::uint64_t count;  ///< of the threads of the group
+    bool is_one_of_many;  ///< one caller runs all threads, one after the other
   };
   struct Exits {
     llvm::BasicBlock* break_to;

@@ -33,6 +33,8 @@ class BodyLowering : private FunctionPart {
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
+  llvm::Value* load_local(const ir::Statement& s);
+  void store_local(const ir::Statement& s);
   /// Whether the local's memory is accessed by threads of a group that are independent between barriers.
   bool is_of_group(const ir::Statement& s) const {
     return it_.local(s.index).threads > 1 || it_.local(s.index).shared;

@@ -33,11 +33,8 @@ void BodyLowering::lower(const ir::Statement& s) {
       return;
     case Op::threads:
       return lower_threads(s);
-    case Op::set: {
-      Value* address = local_address(s, s.operands.size() > 1);
-      store_scalar(it_.local(s.index).type, it_.value(s.operands.back()), address, is_of_group(s));
-      return;
-    }
+    case Op::set:
+      return store_local(s);
     case Op::scratch_store: {
       Value* address = scratch_address(s, s.operands.size() > 1);
       store_scalar(s.type, it_.value(s.operands.back()), address, false);
@@ -134,7 +131,7 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
     case Op::shuffle:
       return lower_shuffle(s);
     case Op::get:
-      return load_scalar(it_.local(s.index).type, local_address(s, !s.operands.empty()), is_of_group(s));
+      return load_local(s);
     case Op::scratch_load:
       return load_scalar(s.type, scratch_address(s, !s.operands.empty()), false);
     default:
