@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "aimed_groups.hpp"
+#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 
 namespace weir::test {
@@ -86,6 +87,7 @@ class AimedGenerator : private AimedGroups {
         if (a.parameter == 0 || (k_.parameters[a.parameter].rank == 1 && c_.chance(2)))
           result.shifted.push_back(a.parameter);
     if (!distinct_) share(result);
+    k_.options.deterministic = ir::order_dependences(k_).empty() && c_.chance(2);
     result.kernel = std::move(k_);
     result.extents = std::move(extents_);
     return result;

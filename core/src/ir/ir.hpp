@@ -137,6 +137,7 @@ struct Options {
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
   bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
+  bool deterministic = false;  ///< atomics have equal results in every order; see determinism.hpp
   friend bool operator==(const Options&, const Options&) = default;
 };
 

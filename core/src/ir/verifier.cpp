@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
 #include "ir/printer.hpp"
@@ -634,7 +635,9 @@ std::vector<Diagnostic> verify(const Kernel& kernel) {
   Verifier verifier(kernel, kernel.value_count, kernel.local_count, false);
   verifier.header();
   verifier.body(kernel.body);
-  return verifier.take();
+  std::vector<Diagnostic> diagnostics = verifier.take();
+  if (diagnostics.empty() && kernel.options.deterministic) return order_dependences(kernel);
+  return diagnostics;
 }
 
 std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task) {
