@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -26,6 +27,8 @@ class Iteration {
     /// Each element of 1 or 2 bytes is in the low bytes of a 4-byte word, for atomic operations on GPUs.
     bool in_words = false;
   };
+  /// Registers, by the atomic additions that change them instead of memory.
+  using Sums = std::map<const ir::Statement*, llvm::AllocaInst*>;
   /// The thread of a group that runs the current statements.
   struct Thread {
     llvm::Value* number;  ///< i64
@@ -44,6 +47,8 @@ class Iteration {
   /// The statements around a loop, with one array at another address, in memory of the block or, on devices
   /// without threads(), of the thread.
   Iteration(const Iteration& around, std::uint32_t moved_array, llvm::Value* address);
+  /// The statements around a loop. Keeps a reference to the loop's sums.
+  Iteration(const Iteration& around, const Sums& sums);
   /// Returns the storage of its locals.
   ~Iteration();
   Iteration(const Iteration&) = delete;
@@ -67,6 +72,9 @@ class Iteration {
   /// Whether only this thread accesses the array's memory.
   bool is_private(std::uint32_t parameter) const;
 
+  /// The register that an atomic addition changes instead of memory; null for most.
+  llvm::AllocaInst* sum(const ir::Statement& addition) const;
+
   /// Of the loop, for error records and prints; empty around it.
   const std::vector<llvm::Value*>& indices() const { return indices_; }
 
@@ -85,6 +93,7 @@ class Iteration {
   std::vector<bool> owns_;  // locals that it declared, by number
   std::vector<llvm::Value*> indices_;
   std::optional<std::pair<std::uint32_t, llvm::Value*>> moved_array_;
+  const Sums* sums_ = nullptr;
 };
 
 }  // namespace weir::codegen

@@ -158,6 +158,13 @@ Value* Atomics::private_add(Type type, Value* address, Value* operand) {
   return old;
 }
 
+Value* Atomics::register_add(llvm::AllocaInst* sum, Value* operand) {
+  llvm::Type* type = sum->getAllocatedType();
+  Value* old = b_.CreateLoad(type, sum);
+  b_.CreateStore(b_.CreateFAdd(old, b_.CreateFPCast(operand, type)), sum);
+  return operand;
+}
+
 /// An atomic read. AMD GPUs have no such instruction for a block's memory, and a plain one would be a race
 /// that the simulator reports, so there it is an exchange that changes nothing.
 Value* Atomics::read(const Cell& cell) {

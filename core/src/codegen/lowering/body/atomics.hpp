@@ -27,6 +27,8 @@ class Atomics : private FunctionPart {
 
   /// Adds to memory that only this thread accesses; returns the old value.
   llvm::Value* private_add(Type type, llvm::Value* address, llvm::Value* operand);
+  /// Adds to a sum in a register, of the operand's type or a wider one. The result has no meaning.
+  llvm::Value* register_add(llvm::AllocaInst* sum, llvm::Value* operand);
 
  private:
   /// The memory that an operation on an element updates: the element, or the word that contains it.

@@ -20,6 +20,8 @@ class BodyLowering : private FunctionPart {
   // lower_statement.cpp
   void lower(const ir::Block& block);
   void lower(const ir::Statement& s);
+  /// The atomic operation `s` with another operand.
+  void update_element(const ir::Statement& s, llvm::Value* operand);
 
  private:
   llvm::Value* lower_value(const ir::Statement& s);
