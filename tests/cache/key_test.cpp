@@ -148,6 +148,7 @@ TEST_F(Key, IsAnotherForEachChangeOfTheCode) {
   ASSERT_TRUE(generates(Given{}));
   EXPECT_TRUE(generates(Given{.factor = "2.0000002"})) << "one bit of a constant";
   EXPECT_TRUE(generates(Given{.options = " fast_math"}));
+  EXPECT_TRUE(generates(Given{.options = " deterministic"}));
   EXPECT_TRUE(generates(Given{.options = " check_bounds"}));
   EXPECT_TRUE(generates(Given{.check = assertion("in range")}));
   EXPECT_TRUE(generates(Given{.after = second_loop})) << "a second task";

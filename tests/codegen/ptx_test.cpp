@@ -352,6 +352,26 @@ TEST(PtxAtomics, AreNativeAndOfTheDevice) {
   EXPECT_EQ(ptx.count(".sys."), 0u);
 }
 
+/// Updates of one element of `type`.
+std::string narrow_atomic(const std::string& kind, const std::string& type) {
+  return "weir-ir 1\nkernel \"narrow\"\nparam @x: array<" + type + ", 1>\nparam @v: array<" + type +
+         ", 1>\n{\n  %zero = const 0 : i64\n  %n = extent @v, 0 : i64\n  parallel (%k) in (%zero to %n) {\n"
+         "    %v = load @v[%k] : " +
+         type + "\n    %old = atomic." + kind + " @x[%zero], %v : " + type + "\n  }\n}\n";
+}
+
+TEST(PtxAtomics, AddHalvesByTheInstructionAndUpdateOtherNarrowElementsInWords) {
+  const std::string add = compile(narrow_atomic("add", "f16"), everything).text;
+  EXPECT_THAT(add, testing::ContainsRegex("atom[a-z.]*add\\.noftz\\.f16"));
+  EXPECT_THAT(add, Not(testing::ContainsRegex("atom[a-z.]*cas")));
+  for (const char* type : {"i8", "u16", "f16"})
+    EXPECT_THAT(compile(narrow_atomic("mul", type), everything).text,
+                testing::ContainsRegex("atom[a-z.]*cas\\.b32"))
+        << type;
+  EXPECT_THAT(compile(narrow_atomic("or", "u8"), everything).text,
+              testing::ContainsRegex("(atom|red)[a-z.]*or\\.b32"));
+}
+
 // The device flushes subnormal numbers to 0 in its atomic f32 addition.
 TEST(PtxAtomics, OfF32KeepSubnormalNumbersUnlessFastMathIsAskedFor) {
   std::string text = R"(weir-ir 1

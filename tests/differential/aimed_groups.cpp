@@ -33,8 +33,15 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
   depth_ = 0;
   in_loop_ = false;
   tile_ = share(out, any_type(), threads_ + (c_.chance(3) ? c_.below(threads_ + 3) : 0));
-  counters_ = share(out, atomic_types[c_.below(c_.chance(3) ? 6 : 4)], 1 + (c_.chance(4) ? 0 : c_.below(40)));
-  own_ = share(out, atomic_types[c_.below(is_bitwise(kind) ? 4 : 6)], threads_);
+  const bool narrow = kind == narrow_shared_atomic_kind;
+  const ScalarType counted =
+      narrow ? narrow_types[c_.below(narrow_type_count)]
+             : atomic_types[c_.below(c_.chance(3) ? atomic_type_count : atomic_integer_count)];
+  counters_ = share(out, counted, 1 + (c_.chance(4) ? 0 : c_.below(40)));
+  const ScalarType owned =
+      narrow ? narrow_types[c_.below(narrow_type_count)]
+             : atomic_types[c_.below(is_bitwise(kind) ? atomic_integer_count : atomic_type_count)];
+  own_ = share(out, owned, threads_);
   thread_ = number_of_thread(out, extents);
   clear(out, tile_);
   clear(out, counters_);
@@ -63,6 +70,7 @@ void AimedGroups::group_part(Block& out, Kind kind) {
   if (kind == ended_thread_kind) return end_some(out);
   if (kind >= first_shared_atomic_kind && kind < barrier_in_branch_kind)
     return update(out, static_cast<AtomicKind>(kind - first_shared_atomic_kind));
+  if (kind == narrow_shared_atomic_kind) return update(out, any_update());
   // In a loop of the group it would let some threads skip a barrier.
   if (kind == kind_of(Op::continue_) && in_loop_) return phase(out);
   insert(out, kind);
@@ -148,6 +156,13 @@ void AimedGroups::write_own(Block& out) {
     out.statements.push_back(std::move(set));
   barrier(out);
   read(out, tile_);
+}
+
+/// One that both arrays allow.
+AtomicKind AimedGroups::any_update() {
+  const bool floats = is_float(own_.type) || is_float(counters_.type);
+  const std::size_t count = floats ? std::size_t(AtomicKind::bit_and) : ir::atomic_kind_count;
+  return static_cast<AtomicKind>(c_.below(count));
 }
 
 void AimedGroups::update(Block& out, AtomicKind kind) {
@@ -257,7 +272,7 @@ void AimedGroups::phase(Block& out) {
     case 1:
       return write_own(out);
     case 2:
-      return update(out, static_cast<AtomicKind>(c_.below(is_float(own_.type) ? 4 : 9)));
+      return update(out, any_update());
     case 3:
       return exchange(out);
     case 4: {

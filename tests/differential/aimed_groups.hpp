@@ -33,6 +33,7 @@ class AimedGroups : protected AimedStatements {
 
   void read(Block& out, const Shared& array);
   void write_own(Block& out);
+  ir::AtomicKind any_update();
   void update(Block& out, ir::AtomicKind kind);
   void exchange(Block& out);
   void across_barrier(Block& out, Kind kind);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "aimed_groups.hpp"
+#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 
 namespace weir::test {
@@ -33,6 +34,9 @@ Needs needs_of(Row row) {
     case Row::gpu_private_counters:
     case Row::gpu_direct_counters:
       return {.no_alias = true};
+    case Row::cpu_private_sums:
+    case Row::gpu_private_sums:
+      return {.no_alias = true, .unchecked = true};
     default:
       return {};
   }
@@ -45,6 +49,9 @@ bool is_reduction(Row row) {
 bool is_between_loops(Row row) {
   return row == Row::cpu_serial || row == Row::gpu_serial || row == Row::cpu_reduce_final ||
          row == Row::gpu_reduce_final;
+}
+bool is_sum(Row row) {
+  return row == Row::cpu_private_sums || row == Row::gpu_private_sums;
 }
 bool is_phases(Row row) {
   return row == Row::cpu_phases || row == Row::gpu_phases;
@@ -86,6 +93,7 @@ class AimedGenerator : private AimedGroups {
         if (a.parameter == 0 || (k_.parameters[a.parameter].rank == 1 && c_.chance(2)))
           result.shifted.push_back(a.parameter);
     if (!distinct_) share(result);
+    k_.options.deterministic = ir::order_dependences(k_).empty() && c_.chance(2);
     result.kernel = std::move(k_);
     result.extents = std::move(extents_);
     return result;
@@ -261,6 +269,7 @@ class AimedGenerator : private AimedGroups {
     Statement s = make(is_reduction(aim.row) ? Op::reduce : Op::parallel);
     const bool reduction = s.op == Op::reduce;
     bounds(out, rank, rank, s.operands);
+    if (is_sum(aim.row)) clear_sums(out);
     if (reduction) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
       do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
@@ -400,6 +409,11 @@ class AimedGenerator : private AimedGroups {
         add_to_counters(out, counter(c_.chance(2) ? ScalarType::i32 : ScalarType::u32, count));
         break;
       }
+      case Row::cpu_private_sums:
+      case Row::gpu_private_sums:
+        if (aligned_ && c_.chance(2)) neighbours(out, std::size_t{1} << c_.below(4));
+        for (const std::uint32_t p : sums_) add_to_sum(out, p);
+        break;
       default:
         break;
     }
@@ -414,6 +428,32 @@ class AimedGenerator : private AimedGroups {
           (aim.row != Row::cpu_vector_loop || !is_scalar(kind)))
         insert(out, kind);
     }
+  }
+
+  // Elements that are 0 before a loop whose iterations add to them.
+  void clear_sums(Block& out) {
+    sums_.clear();
+    for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
+      const ScalarType type = real();
+      sums_.push_back(counter(type, 1 + static_cast<std::int64_t>(c_.below(3))));
+      Statement s = access_of(Op::store, sums_.back(), {number(out, 0), number_of(out, type, 0)});
+      out.statements.push_back(std::move(s));
+    }
+  }
+
+  // Adds or subtracts an integer below 64, so that no order of the iterations rounds.
+  void add_to_sum(Block& out, std::uint32_t p) {
+    const ScalarType type = k_.parameters[p].element.scalar;
+    const std::size_t visible = values_.size();
+    const ValueId any = fresh(out, ScalarType::u32);
+    const ValueId few = binary(out, Op::bit_and, ScalarType::u32, any, number_of(out, ScalarType::u32, 63));
+    Statement cast = make(Op::cast, type);
+    cast.operands = {few};
+    const ValueId by = emit(out, std::move(cast));
+    Statement s = access_of(Op::atomic, p, {number(out, 0), by});
+    s.immediate = static_cast<std::uint64_t>(c_.chance(3) ? ir::AtomicKind::sub : ir::AtomicKind::add);
+    emit(out, std::move(s));
+    values_.resize(visible);
   }
 
   // Adjacent elements with the given number of bytes, which GPUs access in packets.
@@ -569,6 +609,7 @@ class AimedGenerator : private AimedGroups {
   const Aim aim_;
   const std::vector<Aim>& others_;
   bool distinct_ = true, narrow_ = true;
+  std::vector<std::uint32_t> sums_;  ///< arrays whose first element the loop adds to
 };
 
 }  // namespace

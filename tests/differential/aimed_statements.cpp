@@ -30,12 +30,14 @@ void AimedStatements::insert(Block& out, Kind kind) {
   }
   if (kind == print_kind) return repeats_ ? void() : insert_print(out);
   if (kind == exact_math_kind || kind == library_math_kind) return insert_math(out, kind == exact_math_kind);
-  if (kind < local_array_kind) return insert_atomic(out, static_cast<AtomicKind>(kind - first_atomic_kind));
+  if (kind < local_array_kind)
+    return insert_atomic(out, static_cast<AtomicKind>(kind - first_atomic_kind), false);
   if (kind == local_array_kind) return insert_local_array(out);
   if (kind == vector_kind) return insert_element(out, Shape::vector);
   if (kind == matrix_kind) return insert_element(out, Shape::matrix);
   if (kind == chosen_read_kind) return insert_chosen_read(out);
   if (kind == chosen_write_kind) return insert_chosen_write(out);
+  if (kind == narrow_atomic_kind) return insert_narrow_atomic(out);
   if (kind == single_element_kind) {
     const ScalarType type = any_type();
     return keep(out, loaded(out, input(type, 0), 0, 0), type);
@@ -250,13 +252,24 @@ void AimedStatements::add_to_counters(Block& out, std::uint32_t p) {
   values_.pop_back();
 }
 
-void AimedStatements::insert_atomic(Block& out, AtomicKind kind) {
+void AimedStatements::insert_narrow_atomic(Block& out) {
+  AtomicKind kind = AtomicKind::add;
+  do kind = static_cast<AtomicKind>(c_.below(ir::atomic_kind_count));
+  while (counting_ && kind == AtomicKind::add);
+  insert_atomic(out, kind, true);
+}
+
+void AimedStatements::insert_atomic(Block& out, AtomicKind kind, bool narrow) {
   const bool ordered = kind >= AtomicKind::exchange;
   const bool bits = kind >= AtomicKind::bit_and && !ordered;
+  const auto any = [&](bool integers) {
+    if (narrow) return narrow_types[c_.below(integers ? narrow_integer_count : narrow_type_count)];
+    return atomic_types[c_.below(integers ? atomic_integer_count : atomic_type_count)];
+  };
   if (counting_ && kind == AtomicKind::add) return;  // the loop already has one
   if (!ordered && !loop_.indices.empty() && c_.chance(2)) {
     // Any iteration may update any element, so the old value depends on their order.
-    ScalarType type = atomic_types[c_.below(bits || kind <= AtomicKind::sub ? 4 : 6)];
+    const ScalarType type = any(bits || kind <= AtomicKind::mul);
     const std::uint32_t p = counter(type, 1 + static_cast<std::int64_t>(c_.below(c_.chance(3) ? 300 : 9)));
     const ValueId at = index_below(out, static_cast<std::uint64_t>(extents_[p][0]));
     Statement s = access_of(Op::atomic, p, {at, fresh(out, type)});
@@ -265,7 +278,7 @@ void AimedStatements::insert_atomic(Block& out, AtomicKind kind) {
     values_.pop_back();
     return;
   }
-  const ScalarType type = atomic_types[c_.below(bits ? 4 : 6)];
+  const ScalarType type = any(bits);
   const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
   const std::uint32_t p = output(type, rank);
   const Shape none = Shape::scalar;

@@ -71,7 +71,8 @@ class AimedStatements : protected RandomStatements {
  private:
   void insert_print(Block& out);
   void insert_operation(Block& out, Op op);
-  void insert_atomic(Block& out, ir::AtomicKind kind);
+  void insert_atomic(Block& out, ir::AtomicKind kind, bool narrow);
+  void insert_narrow_atomic(Block& out);
   void insert_math(Block& out, bool exact);
   void insert_local_array(Block& out);
   void insert_if(Block& out, bool leaves);

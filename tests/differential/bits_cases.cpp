@@ -169,7 +169,7 @@ std::vector<Operation> functions() {
 std::vector<Operation> atomics() {
   std::vector<Operation> operations;
   for (const ScalarType type : all_types) {
-    for (const char* kind : {"add", "sub", "min", "max", "and", "or", "xor", "exchange"})
+    for (const char* kind : {"add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange"})
       operations.push_back(
           {"atomic." + std::string(kind) + " @0[%i], %1 : " + name(type), {type, type}, type});
     operations.push_back(

@@ -23,6 +23,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "CPU after a reduction",
                                      "CPU private counters",
                                      "CPU direct counters",
+                                     "CPU private sums",
                                      "CPU group loops",
                                      "CPU group loops, vectors",
                                      "CPU phases",
@@ -38,6 +39,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU staged reads",
                                      "GPU private counters",
                                      "GPU direct counters",
+                                     "GPU private sums",
                                      "GPU reduction",
                                      "GPU reduction in strips",
                                      "GPU after a reduction",
@@ -53,7 +55,7 @@ bool one_of(Kind kind, std::initializer_list<Kind> kinds) {
 }
 
 bool is_atomic(Kind kind) {
-  return kind >= first_atomic_kind && kind < local_array_kind;
+  return (kind >= first_atomic_kind && kind < local_array_kind) || kind == narrow_atomic_kind;
 }
 
 /// Extents of the array that the task's loop adds to; empty if there is none.
@@ -207,6 +209,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::tiles, Row::gpu_tiles);
     met(Path::tile_packets, Row::gpu_tile_packets);
     met(Path::staged_reads, Row::gpu_staged_reads);
+    met(Path::private_sums, gpu ? Row::gpu_private_sums : Row::cpu_private_sums);
     met(Path::reduce_blocks, Row::gpu_reduce);
     met(Path::reduce_strips, Row::gpu_reduce_strips);
     if (code.takes(Path::private_counters)) {

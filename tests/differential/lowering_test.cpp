@@ -52,6 +52,14 @@ const std::string sum_and_store = [] {
   return text.replace(text.find(yield), yield.size(), "    store @y[%i], %a\n" + yield);
 }();
 
+/// A loop that adds to @y, whose index and value are at the end.
+std::string adding(const std::string& index, const std::string& more = "", const std::string& option = "") {
+  std::string text = loop("1", "%i", "%zero to %n",
+                          "    %a = load @x[%i] : f32\n    %k = const 1 : i64\n    %old = atomic.add @y[" +
+                              index + "], %a : f32\n" + more);
+  return text.insert(text.find("\"k\"") + 3, option);
+}
+
 /// The description of each task, separated by " | ".
 std::string code_of(const std::string& text, const std::string& format, const std::string& cpu,
                     const std::string& assume) {
@@ -78,6 +86,23 @@ TEST(Lowering, OfACpuSaysWhetherLoopsBecameVectors) {
 TEST(Lowering, OfACpuCountsInPrivateMemoryWhereNoArrayIsAnother) {
   EXPECT_EQ(on_cpu(counting), "scalar loop");
   EXPECT_EQ(on_cpu(counting, "no_alias"), "scalar loop, private counters, direct counters");
+}
+
+TEST(Lowering, AddsToOneElementInRegistersWhereNoArrayIsAnother) {
+  EXPECT_EQ(on_cpu(adding("%k"), "no_alias"), "scalar loop, private sums");
+  EXPECT_EQ(on_cpu(adding("%one"), "no_alias"), "scalar loop, private sums");
+  EXPECT_EQ(on_gpu(adding("%k"), "no_alias"), "thread loop, private sums");
+  EXPECT_EQ(on_cpu(adding("%k", "    %o = atomic.add @y[%i], %a : f32\n"), "no_alias"),
+            "scalar loop, private sums");
+  const std::string plain = "scalar loop";
+  EXPECT_EQ(on_cpu(adding("%k")), plain);
+  EXPECT_EQ(on_cpu(adding("%i"), "no_alias"), plain) << "an element for each iteration";
+  EXPECT_EQ(on_cpu(adding("%k", "    store @x[%i], %old\n"), "no_alias"), plain) << "uses the old value";
+  EXPECT_EQ(on_cpu(adding("%k", "    %b = load @y[%i] : f32\n    store @x[%i], %b\n"), "no_alias"), plain)
+      << "reads the array";
+  EXPECT_EQ(on_cpu(adding("%k", "    %o = atomic.max @y[%i], %a : f32\n"), "no_alias"), plain)
+      << "has other atomics";
+  EXPECT_EQ(on_cpu(adding("%k", "", " check_bounds"), "no_alias"), plain);
 }
 
 TEST(Lowering, OfAGpuSaysHowThreadsShareALoop) {

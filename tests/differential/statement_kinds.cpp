@@ -41,9 +41,11 @@ class Collector {
         break;
       case Op::atomic:
         kinds_.set(kind_of(static_cast<ir::AtomicKind>(s.immediate)));
+        if (size_of(s.type) < 4) kinds_.set(narrow_atomic_kind);
         break;
       case Op::shared_atomic:
         kinds_.set(first_shared_atomic_kind + static_cast<Kind>(s.immediate));
+        if (size_of(s.type) < 4) kinds_.set(narrow_shared_atomic_kind);
         break;
       case Op::barrier:
         kinds_.set(kind_of(s.op));
@@ -161,6 +163,8 @@ std::string kind_name(Kind kind) {
   if (kind == kept_local_kind) return "local kept over a barrier";
   if (kind == kept_array_kind) return "local array kept over a barrier";
   if (kind == ended_thread_kind) return "thread ended before a barrier";
+  if (kind == narrow_atomic_kind) return "atomic on 1 or 2 bytes";
+  if (kind == narrow_shared_atomic_kind) return "shared_atomic on 1 or 2 bytes";
   return kind == vector_kind ? "vec" : "mat";
 }
 

@@ -24,18 +24,20 @@ inline constexpr Kind local_array_kind = first_atomic_kind + ir::atomic_kind_cou
 inline constexpr Kind first_type_kind = local_array_kind + 1;
 inline constexpr Kind vector_kind = first_type_kind + 12;
 inline constexpr Kind matrix_kind = vector_kind + 1;
-inline constexpr Kind chosen_read_kind = matrix_kind + 1;           ///< of a component, by an index
-inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;     ///< likewise, in branches
-inline constexpr Kind single_element_kind = chosen_write_kind + 1;  ///< of an array of rank 0
+inline constexpr Kind chosen_read_kind = matrix_kind + 1;            ///< of a component, by an index
+inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;      ///< likewise, in branches
+inline constexpr Kind single_element_kind = chosen_write_kind + 1;   ///< of an array of rank 0
+inline constexpr Kind narrow_atomic_kind = single_element_kind + 1;  ///< on 1 or 2 bytes of an array
 // Of group loops only. `kept` is what a thread has before and after a barrier.
-inline constexpr Kind first_shared_atomic_kind = single_element_kind + 1;
+inline constexpr Kind first_shared_atomic_kind = narrow_atomic_kind + 1;
 inline constexpr Kind barrier_in_branch_kind = first_shared_atomic_kind + ir::atomic_kind_count;
 inline constexpr Kind barrier_in_loop_kind = barrier_in_branch_kind + 1;
 inline constexpr Kind kept_value_kind = barrier_in_loop_kind + 1;
 inline constexpr Kind kept_local_kind = kept_value_kind + 1;
 inline constexpr Kind kept_array_kind = kept_local_kind + 1;
 inline constexpr Kind ended_thread_kind = kept_array_kind + 1;  ///< that no barrier waits for
-inline constexpr std::size_t kind_count = ended_thread_kind + 1;
+inline constexpr Kind narrow_shared_atomic_kind = ended_thread_kind + 1;
+inline constexpr std::size_t kind_count = narrow_shared_atomic_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 

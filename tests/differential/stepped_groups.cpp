@@ -356,19 +356,14 @@ std::uint64_t SteppedMachine::compute(const Statement& s, const Thread& thread) 
 
 std::uint64_t SteppedMachine::updated(const Statement& s, const Thread& thread, std::uint64_t old) const {
   const std::uint64_t value = thread.values[s.operands.back()].bits;
-  const auto combined = [&](Op op) {
-    Statement step{};
-    step.op = op;
-    step.type = s.type;
-    const ScalarType types[] = {s.type, s.type};
-    const std::uint64_t operands[] = {old, value};
-    return ir::evaluate_operation(step, types, operands);
-  };
+  const auto combined = [&](Op op) { return ir::combine_values(op, s.type, old, value); };
   switch (static_cast<ir::AtomicKind>(s.immediate)) {
     case ir::AtomicKind::add:
       return combined(Op::add);
     case ir::AtomicKind::sub:
       return combined(Op::sub);
+    case ir::AtomicKind::mul:
+      return combined(Op::mul);
     case ir::AtomicKind::min:
       return combined(Op::min);
     case ir::AtomicKind::max:

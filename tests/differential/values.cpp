@@ -52,11 +52,11 @@ void RandomStatements::arrays() {
       a.parameter = static_cast<std::uint32_t>(i);
       a.role = i == 0 ? Role::output : static_cast<Role>(c_.below(3));
       if (a.role == Role::counter) {
-        p.element.scalar = atomic_types[c_.below(4)];
-        static constexpr ir::AtomicKind kinds[] = {ir::AtomicKind::add,    ir::AtomicKind::min,
-                                                   ir::AtomicKind::max,    ir::AtomicKind::bit_and,
-                                                   ir::AtomicKind::bit_or, ir::AtomicKind::bit_xor};
-        a.kind = kinds[c_.below(6)];
+        p.element.scalar = atomic_types[c_.below(atomic_integer_count)];
+        static constexpr ir::AtomicKind kinds[] = {
+            ir::AtomicKind::add,     ir::AtomicKind::mul,    ir::AtomicKind::min,    ir::AtomicKind::max,
+            ir::AtomicKind::bit_and, ir::AtomicKind::bit_or, ir::AtomicKind::bit_xor};
+        a.kind = kinds[c_.below(std::size(kinds))];
       }
       p.rank = static_cast<std::uint8_t>(c_.chance(8) ? 0 : 1 + (c_.chance(2) ? c_.below(4) : 0));
       static constexpr std::uint64_t most[] = {200, 20, 8, 6};

@@ -182,13 +182,18 @@ TEST(Atomics, NameTheElementAndGiveWhatItHeld) {
               (void)atomic_add(x[i], a);
               (void)atomic_compare_exchange(x[i], a, a);
               (void)atomic_max(v[i][2], 1.5f);
+              (void)atomic_mul(v[i], 1.5f);
             }),
             "  %0 = arg @p2 : i64\n"
             "  %1 = arg @p3 : i32\n"
             "  %2 = atomic.add @p0[%0], %1 : i32\n"
             "  %3 = atomic.compare_exchange @p0[%0], %1, %1 : i32\n"
             "  %4 = const 1.5 : f32\n"
-            "  %5 = atomic.max @p1[%0].2, %4 : f32\n");
+            "  %5 = atomic.max @p1[%0].2, %4 : f32\n"
+            "  %6 = const 1.5 : f32\n"
+            "  %7 = atomic.mul @p1[%0].0, %6 : f32\n"
+            "  %8 = atomic.mul @p1[%0].1, %6 : f32\n"
+            "  %9 = atomic.mul @p1[%0].2, %6 : f32\n");
 }
 
 TEST(Atomics, OnLocalsAreRefused) {

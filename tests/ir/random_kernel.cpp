@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/determinism.hpp"
 #include "random_operations.hpp"
 
 namespace weir::test {
@@ -22,6 +23,7 @@ class Generator : private RandomOperations {
     k_.files = {"random.cpp", "other \"file\".hpp"};
     parameters();
     while (budget_ > 0) top(k_.body, true);
+    k_.options.deterministic = ir::order_dependences(k_).empty() && c_.chance(2);
     return std::move(k_);
   }
 

@@ -22,8 +22,15 @@ inline constexpr ScalarType all_types[] = {
 inline constexpr ScalarType arithmetic_types[] = {
     ScalarType::i8,  ScalarType::i16, ScalarType::i32, ScalarType::i64, ScalarType::u8,
     ScalarType::u16, ScalarType::u32, ScalarType::u64, ScalarType::f32, ScalarType::f64};
-inline constexpr ScalarType atomic_types[] = {ScalarType::i32, ScalarType::u32, ScalarType::i64,
-                                              ScalarType::u64, ScalarType::f32, ScalarType::f64};
+/// Integers first.
+inline constexpr ScalarType atomic_types[] = {
+    ScalarType::i32, ScalarType::u32, ScalarType::i64, ScalarType::u64, ScalarType::i8, ScalarType::u8,
+    ScalarType::i16, ScalarType::u16, ScalarType::f32, ScalarType::f64, ScalarType::f16};
+inline constexpr std::size_t atomic_type_count = std::size(atomic_types), atomic_integer_count = 8;
+/// Types whose atomics GPUs make from operations on 4-byte words. Integers first.
+inline constexpr ScalarType narrow_types[] = {ScalarType::i8, ScalarType::u8, ScalarType::i16,
+                                              ScalarType::u16, ScalarType::f16};
+inline constexpr std::size_t narrow_type_count = std::size(narrow_types), narrow_integer_count = 4;
 
 class RandomValues {
  protected:

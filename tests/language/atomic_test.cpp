@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics executed by many iterations at once.
+// Atomics executed by many iterations at once. Products and sums of floats are exact in any order.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
 #include "support.hpp"
 
 namespace weir::test {
@@ -36,6 +40,37 @@ TYPED_TEST(Atomics, ExchangeAndCompareExchangeGiveWhatWasThere) {
   auto x = upload(std::vector<T>{T(3), T(0), T(0), T(0)});
   kernel(x);
   EXPECT_THAT(x.to_host(), testing::ElementsAre(T(8), T(3), T(7), T(8)));
+}
+
+/// Multiplies each of 5 elements `factors` times.
+TYPED_TEST(Atomics, MulFromEveryIteration) {
+  using T = TypeParam;
+  static constexpr std::int64_t factors = std::is_same_v<T, float> ? 25 : 37;  // 7 * 3^13 has 24 bits
+  const Kernel kernel{
+      "products", [](View<T> x) {
+        range_for(5 * factors, [&](Index i) {
+          if_(i % 2 == 0, [&] { atomic_mul(x[i % 5], 3); }).else_([&] { atomic_mul(x[i % 5], 2); });
+        });
+      }};
+  std::vector<T> expected{T(1), T(2), T(3), T(5), T(7)};
+  auto x = upload(expected);
+  for (std::int64_t i = 0; i < 5 * factors; ++i) {
+    T& product = expected[static_cast<std::size_t>(i % 5)];
+    if constexpr (std::is_integral_v<T>)
+      product = static_cast<T>(static_cast<std::uint64_t>(product) * (i % 2 == 0 ? 3u : 2u));
+    else
+      product = static_cast<T>(product * (i % 2 == 0 ? 3 : 2));
+  }
+  kernel(x);
+  EXPECT_EQ(x.to_host(), expected);
+}
+
+TEST(AtomicProducts, OfFloatsKeepSigns) {
+  const Kernel kernel{
+      "halve", [](View<float> x) { range_for(2 * 120, [&](Index i) { atomic_mul(x[i % 2], -0.5f); }); }};
+  auto x = upload(std::vector<float>{1.0f, -3.0f});
+  kernel(x);
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(0x1p-120f, -0x3p-120f));
 }
 
 template <class T>

@@ -34,6 +34,7 @@ JOBS = [
     Job("language_test", without=LANGUAGE, environment={"WEIR_LAUNCH": "graph"}, label="as graphs"),
     # A copy of several returned values also holds the gaps between them, which nothing writes.
     Job("runtime_program_test", without=("*NeedNoHostWait", "*IsUnloadedAfterItsWork", "*ReturnedValues.*/copied")),
+    Job("atomics_test"),
     Job("runtime_test",
         only=("Array.*", "Module.*", "Failure.*", "TaskList.*", "CurrentStream.*", "Region.TasksOfOneBlock*", "Region.Mixes*",
               "Region.MoreBlocks*", "Region.TwoLaunches*", "Region.AFailureHalfWayLeaves*", "Region.WithoutAStream*",

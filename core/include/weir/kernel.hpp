@@ -44,6 +44,9 @@ struct KernelOptions {
   std::vector<std::string> parameter_names = {};
   /// Chains of short loops may run in one block, one loop after the other, where that saves launches.
   bool phases = true;
+  /// Refuses atomics of parallel iterations whose effect depends on the order of the iterations, such as sums
+  /// of floats: the constructor throws Error{kernel}. Reductions have a fixed order.
+  bool deterministic = false;
 };
 
 /// A lambda whose captures are read once, when the kernel is built; made by with_constants().
@@ -126,6 +129,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.check_bounds = options.check_bounds;
   source.fusion = options.fusion;
   source.phases = options.phases;
+  source.deterministic = options.deterministic;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();
   source.parameters = parameters.types.data();

@@ -32,9 +32,11 @@ enum class LoweringPath : std::uint8_t {
   group_loops,    ///< CPU: the threads of a group in loops between its barriers
   group_blocks,   ///< GPU: a block for each group
   phases,         ///< several loops, one after the other or repeatedly, in one block
+  private_sums,   ///< additions of floats to one element, gathered in registers
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::phases) + 1;
+inline constexpr std::uint32_t lowering_path_count =
+    static_cast<std::uint32_t>(LoweringPath::private_sums) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

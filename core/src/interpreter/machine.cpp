@@ -462,12 +462,9 @@ bool Machine::inside(const Statement& s) const {
 }
 
 std::uint64_t Machine::combine(const Statement& s, Op op, std::uint64_t a, std::uint64_t b) const {
-  Statement operation{};
-  operation.op = op;
-  operation.type = s.type;
   const ScalarType types[] = {s.type, s.type};
   const std::uint64_t operands[] = {a, b};
-  const std::uint64_t result = ir::evaluate_operation(operation, types, operands);
+  const std::uint64_t result = ir::combine_values(op, s.type, a, b);
   if (observer_) observer_->computed(*this, s, types, operands, result);
   return result;
 }
@@ -514,6 +511,8 @@ std::uint64_t Machine::updated(const Statement& s, std::uint64_t old) const {
       return combine(s, Op::add, old, value);
     case ir::AtomicKind::sub:
       return combine(s, Op::sub, old, value);
+    case ir::AtomicKind::mul:
+      return combine(s, Op::mul, old, value);
     case ir::AtomicKind::min:
       return combine(s, Op::min, old, value);
     case ir::AtomicKind::max:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <concepts>
+#include <initializer_list>
 #include <limits>
 #include <type_traits>
 #include <weir/element.hpp>
@@ -395,6 +396,20 @@ std::uint64_t evaluate_operation(const Statement& s, std::span<const ScalarType>
       return real(s.op, x, y);
     }
   });
+}
+
+std::uint64_t combine_values(Op op, ScalarType type, std::uint64_t a, std::uint64_t b) noexcept {
+  const auto apply = [](Op what, ScalarType from, ScalarType to, std::initializer_list<std::uint64_t> bits) {
+    Statement s{};
+    s.op = what;
+    s.type = to;
+    const ScalarType types[] = {from, from};
+    return evaluate_operation(s, {types, bits.size()}, {bits.begin(), bits.size()});
+  };
+  if (type != ScalarType::f16) return apply(op, type, type, {a, b});
+  const ScalarType wide = ScalarType::f32;
+  return apply(Op::cast, wide, type,
+               {apply(op, wide, wide, {apply(Op::cast, type, wide, {a}), apply(Op::cast, type, wide, {b})})});
 }
 
 std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,

@@ -35,6 +35,10 @@ bool is_host_evaluable(const Statement& statement) noexcept;
 std::uint64_t evaluate_operation(const Statement& statement, std::span<const ScalarType> types,
                                  std::span<const std::uint64_t> bits) noexcept;
 
+/// Combines two values of one type by a binary operation, as reductions and atomics do: f16 is computed as
+/// f32 and rounded once.
+std::uint64_t combine_values(Op op, ScalarType type, std::uint64_t a, std::uint64_t b) noexcept;
+
 /// Evaluates `statements`, of which the i-th defines value i, and returns the bits of `result`. Does not
 /// allocate.
 std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,

@@ -20,8 +20,8 @@ constexpr MathInfo functions[] = {
 #undef WEIR_MATH
 };
 
-constexpr std::array<std::string_view, 9> atomic_kinds = {
-    "add", "sub", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"};
+constexpr std::array<std::string_view, atomic_kind_count> atomic_kinds = {
+    "add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"};
 constexpr std::array<std::string_view, reduce_kind_count> reduce_kinds = {"sum", "min", "max", "and",
                                                                           "or",  "xor", "any", "all"};
 

@@ -24,7 +24,7 @@ inline constexpr ValueId no_value = 0xffffffffu;
 //    one is NaN, and order -0 below +0. rem is fmod. Comparisons with NaN are false, except that ne is true.
 //  - cast rounds to nearest even towards floats, truncates and saturates towards integers (NaN becomes 0),
 //    wraps between integers, and is `!= 0` towards boolean. f16 only supports moves (const, arg, load, store,
-//    local, get, set, select) and conversions (cast, bitcast).
+//    local, get, set, select), conversions (cast, bitcast) and atomics.
 //  - Only and, or, xor, not, eq, ne and select also take booleans.
 //  - Loads and stores outside an array are undefined unless the kernel checks bounds.
 enum class Op : std::uint8_t {
@@ -39,10 +39,12 @@ enum class MathFunction : std::uint8_t {
 #undef WEIR_MATH
 };
 
-/// On i32, u32, i64, u64, f32 and f64 (and, or, xor on integers); relaxed order, device scope.
+/// On every type but bool (and, or, xor on integers); relaxed order, device scope. f16 is computed as f32 and
+/// rounded once.
 enum class AtomicKind : std::uint8_t {
   add,
   sub,
+  mul,
   min,
   max,
   bit_and,
@@ -135,6 +137,7 @@ struct Options {
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
   bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
+  bool deterministic = false;  ///< atomics have equal results in every order; see determinism.hpp
   friend bool operator==(const Options&, const Options&) = default;
 };
 

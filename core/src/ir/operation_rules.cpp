@@ -43,19 +43,6 @@ std::string list(std::span<const ScalarType> types) {
 bool is_arithmetic(ScalarType type) {
   return is_integer(type) || type == ScalarType::f32 || type == ScalarType::f64;
 }
-bool is_wide(ScalarType type) {
-  switch (type) {
-    case ScalarType::i32:
-    case ScalarType::u32:
-    case ScalarType::i64:
-    case ScalarType::u64:
-    case ScalarType::f32:
-    case ScalarType::f64:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Rules {
  public:
@@ -359,10 +346,10 @@ class Rules {
 
   std::string atomic_type(AtomicKind kind) const {
     const std::string what = quoted(s_);
-    if (!is_wide(s_.type)) return what + " works on i32, u32, i64, u64, f32 and f64, found " + name(s_.type);
+    if (s_.type == ScalarType::boolean) return what + " works on integers and floats, found bool";
     const bool bits =
         kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
-    if (bits && !is_integer(s_.type)) return what + " works on i32, u32, i64 and u64, found " + name(s_.type);
+    if (bits && !is_integer(s_.type)) return what + " works on integers, found " + name(s_.type);
     return {};
   }
 

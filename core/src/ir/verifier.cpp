@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
 #include "ir/printer.hpp"
@@ -92,6 +93,7 @@ class Verifier {
     LocalShape shape;
     const Statement* task_loop = nullptr;  // the loop that declares it
     bool shared = false;
+    bool in_words = false;  // its elements take 4 bytes each on GPUs, which update whole words
     Location location;
   };
 
@@ -188,13 +190,20 @@ class Verifier {
       report(s.location, "a local variable is declared twice, before at " + at(local.location));
       return;
     }
-    local = {State::visible, {s.type, s.immediate}, context.task_loop, s.op == Op::shared, s.location};
+    local = {State::visible, {s.type, s.immediate}, context.task_loop, s.op == Op::shared, false, s.location};
     scope_locals_.push_back(s.index);
     if (s.op == Op::shared && s.immediate <= max_local_bytes) {
       shared_bytes_ += s.immediate * size_of(s.type);
       return;
     }
     if (s.immediate <= max_local_bytes / size_of(s.type)) local_bytes_ += s.immediate * size_of(s.type);
+  }
+
+  void count_words(Local& local) {
+    const std::uint64_t size = size_of(local.shape.type);
+    if (local.in_words || size >= 4 || local.shape.count > max_local_bytes) return;
+    local.in_words = true;
+    shared_bytes_ += local.shape.count * (4 - size);
   }
 
   bool resolve_local(const Statement& s, const Context& context) {
@@ -221,6 +230,7 @@ class Verifier {
                              at(local.location) + " that the threads share; declare it inside the loop");
       return false;
     }
+    if (s.op == Op::shared_atomic) count_words(locals_[s.index]);
     if (s.op == Op::set && context.task_loop != local.task_loop) {
       report(s.location,
              "the local variable declared at " + at(local.location) + " is set inside the parallel loop at " +
@@ -625,7 +635,9 @@ std::vector<Diagnostic> verify(const Kernel& kernel) {
   Verifier verifier(kernel, kernel.value_count, kernel.local_count, false);
   verifier.header();
   verifier.body(kernel.body);
-  return verifier.take();
+  std::vector<Diagnostic> diagnostics = verifier.take();
+  if (diagnostics.empty() && kernel.options.deterministic) return order_dependences(kernel);
+  return diagnostics;
 }
 
 std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task) {

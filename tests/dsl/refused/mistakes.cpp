@@ -22,7 +22,8 @@ void conditions(View<float> x, View<std::int32_t> n, Value<float> a, Value<doubl
   while_(a > 0, [&] {});                   // refuse: is evaluated in every iteration
 }
 
-void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float, 3>> v, View<const float> constant) {
+void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float, 3>> v, View<const float> constant,
+            View<Mat<float, 2, 2>> m, View<bool> flags) {
   auto element = x[0];
   element + 1.0f;                          // refuse: write Value p = x[i] to read the element now
   auto other = d[0];
@@ -32,7 +33,9 @@ void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float
   atomic_add(counter, 1);                  // refuse: write atomic_add(x[i], ...)
   constant[0] = 1.0f;                      // refuse: take View<T> instead of View<const T>
   atomic_add(constant[0], 1.0f);           // refuse: this array is read-only in the kernel
-  atomic_add(v[0], 1.0f);                  // refuse: atomics work on one number
+  atomic_add(m[0], 1.0f);                  // refuse: name an entry
+  atomic_max(flags[0], true);              // refuse: atomics work on integers and floats
+  atomic_compare_exchange(v[0], 1.0f, 2.0f);  // refuse: a Vec is not compared and exchanged as a whole
   atomic_add(x, 1.0f);                     // refuse: an atomic works on one element of an array
   atomic_max(Value(x[0]), 1.0f);           // refuse: an atomic works on one element of an array
   (void)copy;

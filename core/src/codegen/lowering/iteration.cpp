@@ -20,7 +20,8 @@ Iteration::Iteration(const Iteration& around, const ir::Statement& loop, const s
       locals_(around.locals_),
       owns_(around.locals_.size()),
       indices_(indices),
-      moved_array_(around.moved_array_) {
+      moved_array_(around.moved_array_),
+      sums_(around.sums_) {
   const ir::Block& body = loop.bodies.at(0);
   for (std::size_t d = 0; d < indices.size(); ++d) define(body.arguments.at(d), ScalarType::i64, indices[d]);
 }
@@ -33,7 +34,19 @@ Iteration::Iteration(const Iteration& around, std::uint32_t moved_array, Value* 
       locals_(around.locals_),
       owns_(around.locals_.size()),
       indices_(around.indices_),
-      moved_array_(std::pair(moved_array, address)) {}
+      moved_array_(std::pair(moved_array, address)),
+      sums_(around.sums_) {}
+
+Iteration::Iteration(const Iteration& around, const Sums& sums)
+    : end(around.end),
+      f_(around.f_),
+      values_(around.values_),
+      types_(around.types_),
+      locals_(around.locals_),
+      owns_(around.locals_.size()),
+      indices_(around.indices_),
+      moved_array_(around.moved_array_),
+      sums_(&sums) {}
 
 Iteration::~Iteration() {
   for (std::uint32_t number = 0; number < owns_.size(); ++number)
@@ -63,9 +76,12 @@ const Iteration::Local& Iteration::declare(const ir::Statement& s) {
   if (owns_[s.index]) return local;
   const std::uint64_t threads = s.component != 0 && thread->is_one_of_many ? thread->count : 1;
   if (s.op == ir::Op::shared && f_.device.threads()) {
-    llvm::Type* type = llvm::ArrayType::get(memory_type(f_.context, s.type), s.immediate);
-    local = {nullptr, s.type, s.immediate, threads, true,
-             f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str())};
+    const bool in_words = size_of(s.type) < 4 && f_.updates(s.index);
+    llvm::Type* element = in_words ? f_.b.getInt32Ty() : memory_type(f_.context, s.type);
+    llvm::Type* type = llvm::ArrayType::get(element, s.immediate);
+    local = {nullptr, s.type, s.immediate,
+             threads, true,   f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str()),
+             in_words};
     return local;
   }
   local = {f_.frame.lend(f_, s, threads), s.type, s.immediate, threads};
@@ -85,6 +101,12 @@ const Iteration::Local& Iteration::local(std::uint32_t number) const {
 Value* Iteration::array(std::uint32_t parameter) const {
   if (moved_array_ && moved_array_->first == parameter) return moved_array_->second;
   return f_.arguments.array(parameter);
+}
+
+llvm::AllocaInst* Iteration::sum(const ir::Statement& addition) const {
+  if (!sums_) return nullptr;
+  const auto found = sums_->find(&addition);
+  return found == sums_->end() ? nullptr : found->second;
 }
 
 bool Iteration::is_private(std::uint32_t parameter) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -23,12 +24,16 @@ class Iteration {
     std::uint64_t threads = 1;
     bool shared = false;             ///< by the threads of a group
     llvm::Value* address = nullptr;  ///< the storage, in memory of the block or the stack
+    /// Each element of 1 or 2 bytes is in the low bytes of a 4-byte word, for atomic operations on GPUs.
+    bool in_words = false;
   };
+  /// Registers, by the atomic additions that change them instead of memory.
+  using Sums = std::map<const ir::Statement*, llvm::AllocaInst*>;
   /// The thread of a group that runs the current statements.
   struct Thread {
-    llvm::Value* number;       ///< i64
-    std::uint64_t count;       ///< of the threads of the group
-    bool is_one_of_many;       ///< one caller runs all threads, one after the other
+    llvm::Value* number;  ///< i64
+    std::uint64_t count;  ///< of the threads of the group
+    bool is_one_of_many;  ///< one caller runs all threads, one after the other
   };
   struct Exits {
     llvm::BasicBlock* break_to;
@@ -42,6 +47,8 @@ class Iteration {
   /// The statements around a loop, with one array at another address, in memory of the block or, on devices
   /// without threads(), of the thread.
   Iteration(const Iteration& around, std::uint32_t moved_array, llvm::Value* address);
+  /// The statements around a loop. Keeps a reference to the loop's sums.
+  Iteration(const Iteration& around, const Sums& sums);
   /// Returns the storage of its locals.
   ~Iteration();
   Iteration(const Iteration&) = delete;
@@ -65,6 +72,9 @@ class Iteration {
   /// Whether only this thread accesses the array's memory.
   bool is_private(std::uint32_t parameter) const;
 
+  /// The register that an atomic addition changes instead of memory; null for most.
+  llvm::AllocaInst* sum(const ir::Statement& addition) const;
+
   /// Of the loop, for error records and prints; empty around it.
   const std::vector<llvm::Value*>& indices() const { return indices_; }
 
@@ -83,6 +93,7 @@ class Iteration {
   std::vector<bool> owns_;  // locals that it declared, by number
   std::vector<llvm::Value*> indices_;
   std::optional<std::pair<std::uint32_t, llvm::Value*>> moved_array_;
+  const Sums* sums_ = nullptr;
 };
 
 }  // namespace weir::codegen

@@ -99,6 +99,7 @@ void TaskFunction::fail(const std::string& reason) const {
 void TaskFunction::number_sites(const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
     loops_ += s.op == ir::Op::parallel || s.op == ir::Op::reduce;
+    if (s.op == ir::Op::shared_atomic) updated_.insert(s.index);
     if (ir::has_site(s)) sites_.emplace(&s, std::uint32_t(sites_.size()));
     for (const ir::Block& body : s.bodies) number_sites(body);
   }

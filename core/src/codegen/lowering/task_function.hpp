@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct TaskFunction {
   bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
   /// Whether the task runs so many short loops that their instructions, not their iterations, take its time.
   bool keeps_code_small() const { return loops_ > most_fast_loops; }
+  /// Whether the task has atomic operations on a local that the threads of a group share.
+  bool updates(std::uint32_t shared) const { return updated_.contains(shared); }
   /// The number of a statement that can fail, for error records.
   std::uint32_t site(const ir::Statement& s) const { return sites_.at(&s); }
   /// Throws Error{compile} that names the kernel and the task.
@@ -95,6 +98,7 @@ struct TaskFunction {
   std::vector<BlockMemory> block_memory_;
 
   std::map<const ir::Statement*, std::uint32_t> sites_;
+  std::set<std::uint32_t> updated_;
 };
 
 /// Base of all classes that append code to a task's function. Stateless.

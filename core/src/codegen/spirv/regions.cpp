@@ -24,6 +24,16 @@ StorageClass storage_of(const llvm::Value* object) {
               "table; report this as a bug of Weir");
 }
 
+/// The objects that an address may point into. LLVM's structured control flow merges addresses with undefined
+/// ones, of paths on which the address is not used.
+llvm::SmallVector<const llvm::Value*, 4> objects_of(const llvm::Value* pointer) {
+  const auto is_undefined = [](const llvm::Value* object) { return llvm::isa<llvm::UndefValue>(object); };
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  if (!llvm::all_of(objects, is_undefined)) llvm::erase_if(objects, is_undefined);
+  return objects;
+}
+
 }  // namespace
 
 bool is_device_address(const llvm::Type* type) {
@@ -47,8 +57,7 @@ Regions::Regions(const llvm::Module& module) {
 
 void Regions::look_at(const llvm::Value* pointer, const llvm::Type* type, llvm::Align align) {
   if (is_device_address(pointer->getType())) return;
-  llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  const auto objects = objects_of(pointer);
   std::size_t region = region_of(objects.front());
   for (const llvm::Value* object : objects) region = join(region, region_of(object));
   const unsigned bits = type->isIntegerTy(1) ? 8 : type->getPrimitiveSizeInBits().getFixedValue();
@@ -90,9 +99,7 @@ void Regions::lay_out(const llvm::DataLayout& layout) {
 
 Region* Regions::of(const llvm::Value* pointer) {
   if (is_device_address(pointer->getType())) return nullptr;
-  llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-  return &regions_.at(of_object_.at(objects.front()));
+  return &regions_.at(of_object_.at(objects_of(pointer).front()));
 }
 
 std::uint64_t Regions::offset(const llvm::Value* object) const {

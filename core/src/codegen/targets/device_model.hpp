@@ -56,7 +56,7 @@ class DeviceModel {
   /// Whether atomic additions of f32 treat subnormal numbers as 0.
   virtual bool adds_flush() const { return false; }
   /// Whether floats of a type are added atomically by an instruction, or by what LLVM makes of one.
-  virtual bool adds_floats(ScalarType) const { return true; }
+  virtual bool adds_floats(ScalarType type) const { return type != ScalarType::f16; }
   /// Allows an atomic operation to be an instruction of the device where the launch's assumptions permit it.
   virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
   /// The maximum size of the local arrays of one iteration.

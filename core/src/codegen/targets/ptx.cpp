@@ -141,7 +141,8 @@ class PtxModel final : public GpuModel {
     for (const Architecture& a : architectures)
       if (a.sm <= wanted && a.sm >= best.sm && (allowed == 0 || a.ptx <= allowed)) best = a;
     cpu_ = "sm_" + std::to_string(best.sm);
-    features_ = "+ptx" + std::to_string(allowed ? allowed : best.ptx);
+    ptx_ = allowed ? allowed : best.ptx;
+    features_ = "+ptx" + std::to_string(ptx_);
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
@@ -163,6 +164,10 @@ class PtxModel final : public GpuModel {
   }
 
   bool adds_flush() const override { return true; }  // for atom.add.f32 of global memory: PTX ISA
+  // atom.add.noftz.f16 keeps subnormal numbers and rounds to nearest even. Up to CUDA 13.0, ptxas makes a
+  // loop of it that compares and swaps the word. The instruction for two halves would change a neighbour that
+  // is NaN.
+  bool adds_floats(ScalarType type) const override { return type != ScalarType::f16 || ptx_ >= 63; }
 
   std::uint32_t lanes() const override { return 32; }
   Value* thread(Builder& b) const override {
@@ -230,6 +235,7 @@ class PtxModel final : public GpuModel {
 
  private:
   std::string cpu_, features_;
+  unsigned ptx_ = 0;  ///< the version of PTX, 10 * major + minor
 };
 
 }  // namespace

@@ -135,6 +135,7 @@ class SpirvModel final : public GpuModel {
   // Nothing is promised for subnormal operands of atomic additions.
   bool adds_flush() const override { return true; }
   bool adds_floats(ScalarType type) const override {
+    if (type == ScalarType::f16) return false;
     return has(type == ScalarType::f32 ? feature::atomic_float32_add : feature::atomic_float64_add);
   }
 

@@ -62,9 +62,11 @@ codegen::LaunchAssumptions usual_for(const std::string& format) {
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
-std::string heading(const std::string& name, const detail::LaunchVariant& variant) {
+std::string heading(const ir::Kernel& kernel, const detail::LaunchVariant& variant) {
   const std::string words = detail::format_assumptions(variant.assumptions.number());
-  return fmt::format("{}, launches that meet {}{}{}:\n", name, words.empty() ? "nothing" : words,
+  return fmt::format("{}{}, launches that meet {}{}{}:\n", kernel.name,
+                     kernel.options.deterministic ? " (deterministic)" : "",
+                     words.empty() ? "nothing" : words,
                      variant.shared_index ? ", with many values of the shared index" : "",
                      variant.phases ? ", with few iterations in each loop" : "");
 }
@@ -82,7 +84,7 @@ std::string Program::explain(const StreamRef& on) const try {
     if (!compiled) continue;
     detail::LaunchVariant variant = detail::LaunchVariant::of(number);
     variant.assumptions = compiled->assumptions;  // fewer if the code is from a pack
-    text += heading(name(), variant);
+    text += heading(*state_->kernel, variant);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
     list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);
@@ -104,7 +106,7 @@ std::string explain(const Program& program, const CompileTarget& target) try {
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);
     std::vector<Lowering> lowerings;
     for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
-    text += heading(program.name(), variant);
+    text += heading(*state.kernel, variant);
     list_tasks(text, *state.kernel, *plan, lowerings, {});
   }
   return text;

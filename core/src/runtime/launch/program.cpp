@@ -10,6 +10,7 @@
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
+#include "ir/sums.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
@@ -58,7 +59,7 @@ Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs
          parameter.rank, i < state->plan->parameters.size() && state->plan->parameters[i].written});
   }
   state->kernel = std::make_shared<const ir::Kernel>(std::move(kernel));
-  state->counts = ir::has_counters(*state->kernel);
+  state->counts = ir::has_counters(*state->kernel) || ir::has_sums(*state->kernel);
   if (detail::is_named_for_debugging(state->kernel->name)) detail::debug(*state, true);
   detail::prepare_fusion(*state);
   detail::note_program(state);

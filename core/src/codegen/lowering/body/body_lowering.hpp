@@ -20,6 +20,8 @@ class BodyLowering : private FunctionPart {
   // lower_statement.cpp
   void lower(const ir::Block& block);
   void lower(const ir::Statement& s);
+  /// The atomic operation `s` with another operand.
+  void update_element(const ir::Statement& s, llvm::Value* operand);
 
  private:
   llvm::Value* lower_value(const ir::Statement& s);
@@ -33,6 +35,8 @@ class BodyLowering : private FunctionPart {
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
+  llvm::Value* load_local(const ir::Statement& s);
+  void store_local(const ir::Statement& s);
   /// Whether the local's memory is accessed by threads of a group that are independent between barriers.
   bool is_of_group(const ir::Statement& s) const {
     return it_.local(s.index).threads > 1 || it_.local(s.index).shared;

@@ -84,7 +84,7 @@ void BodyLowering::declare_local(const ir::Statement& s) {
 
 Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
   const Iteration::Local& local = it_.local(s.index);
-  llvm::Type* type = memory_type(context_, local.type);
+  llvm::Type* type = local.in_words ? b_.getInt32Ty() : memory_type(context_, local.type);
   Value* index = indexed ? it_.value(s.operands.at(0)) : nullptr;
   if (indexed && kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
   if (local.threads > 1) {
@@ -92,6 +92,25 @@ Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
     return b_.CreateInBoundsGEP(type, local.address, b_.CreateNSWAdd(row, it_.thread->number));
   }
   return indexed ? b_.CreateInBoundsGEP(type, local.address, index) : local.address;
+}
+
+Value* BodyLowering::load_local(const ir::Statement& s) {
+  const Iteration::Local& local = it_.local(s.index);
+  Value* address = local_address(s, !s.operands.empty());
+  if (!local.in_words) return load_scalar(local.type, address, is_of_group(s));
+  llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(local.type)));
+  Value* word = load_scalar(Type::u32, address, is_of_group(s));
+  return b_.CreateBitCast(b_.CreateTrunc(word, bits), register_type(context_, local.type));
+}
+
+void BodyLowering::store_local(const ir::Statement& s) {
+  const Iteration::Local& local = it_.local(s.index);
+  Value* address = local_address(s, s.operands.size() > 1);
+  Value* stored = it_.value(s.operands.back());
+  if (!local.in_words) return store_scalar(local.type, stored, address, is_of_group(s));
+  llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(local.type)));
+  store_scalar(Type::u32, b_.CreateZExt(b_.CreateBitCast(stored, bits), b_.getInt32Ty()), address,
+               is_of_group(s));
 }
 
 Value* BodyLowering::scratch_address(const ir::Statement& s, bool indexed) {

@@ -33,11 +33,8 @@ void BodyLowering::lower(const ir::Statement& s) {
       return;
     case Op::threads:
       return lower_threads(s);
-    case Op::set: {
-      Value* address = local_address(s, s.operands.size() > 1);
-      store_scalar(it_.local(s.index).type, it_.value(s.operands.back()), address, is_of_group(s));
-      return;
-    }
+    case Op::set:
+      return store_local(s);
     case Op::scratch_store: {
       Value* address = scratch_address(s, s.operands.size() > 1);
       store_scalar(s.type, it_.value(s.operands.back()), address, false);
@@ -134,7 +131,7 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
     case Op::shuffle:
       return lower_shuffle(s);
     case Op::get:
-      return load_scalar(it_.local(s.index).type, local_address(s, !s.operands.empty()), is_of_group(s));
+      return load_local(s);
     case Op::scratch_load:
       return load_scalar(s.type, scratch_address(s, !s.operands.empty()), false);
     default:
@@ -150,6 +147,7 @@ Value* BodyLowering::lower_math(const ir::Statement& s) {
 }
 
 Value* BodyLowering::lower_atomic(const ir::Statement& s) {
+  if (llvm::AllocaInst* sum = it_.sum(s)) return Atomics(f_).register_add(sum, it_.value(s.operands.back()));
   const auto kind = static_cast<ir::AtomicKind>(s.immediate);
   const bool exchange = kind == ir::AtomicKind::compare_exchange;
   const std::size_t indices = s.operands.size() - (exchange ? 2 : 1);
@@ -158,6 +156,11 @@ Value* BodyLowering::lower_atomic(const ir::Statement& s) {
   if (s.op == Op::atomic && it_.is_private(s.index)) return Atomics(f_).private_add(s.type, address, operand);
   Value* expected = exchange ? it_.value(s.operands[s.operands.size() - 2]) : nullptr;
   return Atomics(f_).lower(kind, s.type, address, operand, expected);
+}
+
+void BodyLowering::update_element(const ir::Statement& s, Value* operand) {
+  Value* address = element_address(s, s.operands.size() - 1);
+  Atomics(f_).lower(static_cast<ir::AtomicKind>(s.immediate), s.type, address, operand, nullptr);
 }
 
 }  // namespace weir::codegen

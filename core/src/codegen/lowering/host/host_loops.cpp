@@ -6,6 +6,7 @@
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/private_counters.hpp"
+#include "codegen/lowering/private_sums.hpp"
 #include "ir/counters.hpp"
 
 namespace weir::codegen {
@@ -81,7 +82,7 @@ void lower_host_loop(TaskFunction& f, const Iteration& around, const ir::Stateme
   if (counters && f.device.assumptions().no_alias)
     count_privately(f, around, space_of(f, around, loop), *counters, walk);
   else
-    walk(around);
+    sum_privately(f, around, loop, walk);
 }
 
 }  // namespace weir::codegen

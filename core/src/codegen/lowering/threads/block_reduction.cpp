@@ -43,6 +43,7 @@ class BlockReduction : private FunctionPart {
   void reduce(const Iteration& around, const ir::Statement& loop);
   void reduce_strips(const Iteration& around, const ir::Statement& loop);
   void combine_chunks();
+  Value* fold_block(Value* thread, Value* v, std::uint32_t size);
 
  private:
   void keep_chunk_count(Value* chunks);
@@ -55,7 +56,6 @@ class BlockReduction : private FunctionPart {
   Value* fold_through_memory(Value* lane, Value* group, Value* v, std::uint32_t groups, std::uint32_t size,
                              std::uint32_t together);
   void fold_values(std::vector<Value*>& values);
-  Value* fold_block(Value* thread, Value* v, std::uint32_t size);
 
   Reduction reduction_;
   Words words_;
@@ -382,6 +382,12 @@ void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& ar
 
 void combine_chunks_in_block(TaskFunction& f, const Reduction& how) {
   BlockReduction(f, how).combine_chunks();
+}
+
+Value* sum_in_block(TaskFunction& f, ScalarType type, Value* v) {
+  const ThreadModel& threads = *f.device.threads();
+  return BlockReduction(f, Reduction(f, ir::ReduceKind::sum, type, {}))
+      .fold_block(threads.thread(f.b), v, threads.block_threads(f.kernel, f.task));
 }
 
 }  // namespace weir::codegen

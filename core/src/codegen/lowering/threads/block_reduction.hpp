@@ -19,4 +19,7 @@ void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& ar
 /// f.return_block.
 void combine_chunks_in_block(TaskFunction& f, const Reduction& how);
 
+/// Adds the values of all threads of a block, which call this together. Thread 0 has the result.
+llvm::Value* sum_in_block(TaskFunction& f, ScalarType type, llvm::Value* v);
+
 }  // namespace weir::codegen

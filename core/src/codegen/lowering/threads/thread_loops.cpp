@@ -5,6 +5,7 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/private_counters.hpp"
+#include "codegen/lowering/private_sums.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
@@ -137,7 +138,7 @@ void lower_thread_loop(TaskFunction& f, const Iteration& around, const ir::State
   if (counters && f.device.assumptions().no_alias)
     count_privately(f, around, space, *counters, walk);
   else
-    walk(around);
+    sum_privately(f, around, loop, walk);
 }
 
 }  // namespace weir::codegen

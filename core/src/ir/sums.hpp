@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums: atomic additions by which all iterations of a loop add floats to one element. Where no other argument
+// is the same memory, generated code may add in registers and to the element at the end.
+#pragma once
+
+#include <vector>
+
+#include "ir/ir.hpp"
+
+namespace weir::ir {
+
+struct Sum {
+  const Statement* addition;  ///< `atomic.add` or `atomic.sub`
+  /// Statements of the loop that compute the element's indices from values outside of the loop, in order.
+  std::vector<const Statement*> indices;
+};
+
+/// The sums of a `parallel` loop: additions to f32 and f64 at indices that are equal in all iterations. The
+/// loop only adds to these arrays, and uses no old value. None if there are more than max_sums, in a group
+/// loop, in a loop with counters, or if the kernel checks bounds.
+std::vector<Sum> sums_of(const Kernel& kernel, const Statement& loop);
+
+inline constexpr std::size_t max_sums = 4;
+
+/// Whether a `parallel` loop of the kernel has sums.
+bool has_sums(const Kernel& kernel);
+
+}  // namespace weir::ir
