@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of small loops, merged, leave the same memory contents as the kernel, whatever the order of
 // iterations.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iostream>
 
 #include "chain_kernel.hpp"
 #include "interpreter.hpp"
@@ -128,9 +128,9 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(repeated, chains / 4);
   EXPECT_GT(phases, chains / 4);
   RecordProperty("kernels", std::to_string(ran));
-  fmt::print(
-      "{} ran, {} merged, {} also by a shared index, {} with aliases, {} failed, {} repeat, {} with phases\n",
-      ran, same, shared, aliased, failed, repeated, phases);
+  std::cout << ran << " ran, " << same << " merged, " << shared << " also by a shared index, " << aliased
+            << " with aliases, " << failed << " failed, " << repeated << " repeat, " << phases
+            << " with phases\n";
 }
 
 }  // namespace
