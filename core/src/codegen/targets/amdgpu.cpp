@@ -135,6 +135,11 @@ class AmdgpuModel final : public GpuModel {
 
   // The memory instructions of these two treat subnormal f32 numbers as 0. Later processors preserve them:
   // LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without assumptions LLVM generates loops.
+  // LLVM adds other f64 in memory of a block in a loop that begins with a plain load, which is a race.
+  bool adds_floats(ScalarType type, bool in_block) const override {
+    const bool f64_in_block = cpu_ == "gfx90a" || cpu_.starts_with("gfx94") || cpu_.starts_with("gfx95");
+    return type == ScalarType::f32 || (type == ScalarType::f64 && (!in_block || f64_in_block));
+  }
   bool adds_flush() const override {
     return assumptions().device_local && (cpu_ == "gfx908" || cpu_ == "gfx90a");
   }

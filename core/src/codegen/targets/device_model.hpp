@@ -55,8 +55,9 @@ class DeviceModel {
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
   /// Whether atomic additions of f32 treat subnormal numbers as 0.
   virtual bool adds_flush() const { return false; }
-  /// Whether floats of a type are added atomically by an instruction, or by what LLVM makes of one.
-  virtual bool adds_floats(ScalarType type) const { return type != ScalarType::f16; }
+  /// Whether floats of a type are added atomically by an instruction, or by what LLVM makes of one; in memory
+  /// of a block or in other memory.
+  virtual bool adds_floats(ScalarType type, bool /*in_block*/) const { return type != ScalarType::f16; }
   /// Allows an atomic operation to be an instruction of the device where the launch's assumptions permit it.
   virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
   /// The maximum size of the local arrays of one iteration.
@@ -83,8 +84,8 @@ class DeviceModel {
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
   /// Whether code objects carry source lines as DWARF.
   virtual bool has_lines() const { return false; }
-  /// The code object of an optimised module, for formats that LLVM does not write; empty for the others, whose
-  /// code object is from link().
+  /// The code object of an optimised module, for formats that LLVM does not write; empty for the others,
+  /// whose code object is from link().
   virtual std::vector<std::byte> translate(llvm::Module&) const { return {}; }
   /// The text of a result of translate().
   virtual std::string disassemble(const std::vector<std::byte>&) const { return ""; }

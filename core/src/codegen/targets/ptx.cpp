@@ -167,7 +167,9 @@ class PtxModel final : public GpuModel {
   // atom.add.noftz.f16 keeps subnormal numbers and rounds to nearest even. Up to CUDA 13.0, ptxas makes a
   // loop of it that compares and swaps the word. The instruction for two halves would change a neighbour that
   // is NaN.
-  bool adds_floats(ScalarType type) const override { return type != ScalarType::f16 || ptx_ >= 63; }
+  bool adds_floats(ScalarType type, bool /*in_block*/) const override {
+    return type != ScalarType::f16 || ptx_ >= 63;
+  }
 
   std::uint32_t lanes() const override { return 32; }
   Value* thread(Builder& b) const override {

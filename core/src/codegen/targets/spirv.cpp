@@ -134,8 +134,10 @@ class SpirvModel final : public GpuModel {
   }
   // Nothing is promised for subnormal operands of atomic additions.
   bool adds_flush() const override { return true; }
-  bool adds_floats(ScalarType type) const override {
-    if (type == ScalarType::f16) return false;
+  // The features are those of buffers. In memory of a block llvmpipe crashes on such additions, and on an
+  // H200 a group with barriers hangs (tests/evidence/vulkan.md).
+  bool adds_floats(ScalarType type, bool in_block) const override {
+    if (type == ScalarType::f16 || in_block) return false;
     return has(type == ScalarType::f32 ? feature::atomic_float32_add : feature::atomic_float64_add);
   }
 

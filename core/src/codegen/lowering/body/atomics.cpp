@@ -74,7 +74,7 @@ Value* Atomics::lower(Kind kind, Type type, Value* address, Value* operand, Valu
   };
   if (op == Rmw::BAD_BINOP) return update(type, address, change);
   if (op == Rmw::FAdd) {
-    if (!device_.adds_floats(type)) return update(type, address, change);
+    if (!device_.adds_floats(type, in_block(address))) return update(type, address, change);
     if (type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
       return exact_add(address, operand);
     return device_atomic(op, type, address, operand);
