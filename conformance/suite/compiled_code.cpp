@@ -48,27 +48,14 @@ Compiled compiled(std::string_view kernel) {
 
 /// Loads the code and runs its kernel 'iota'.
 void expect_runs_iota(const Compiled& code, std::int64_t base) {
-  const ReadyKernel& ready = ready_kernel("iota");
-  const weir_code_object object = code.code_object();
-  Module module;
-  call(table().module_load, device(), &object, module.out());
-  const auto parameters = parameters_of(kernel_text("iota"));
-  const weir_kernel_layout layout{sizeof layout, ready.argument_bytes,
-                                  static_cast<std::uint32_t>(parameters.size()), parameters.data()};
-  weir_kernel kernel = nullptr;
-  call(table().module_get_kernel, weir_module(module), ready.symbol.c_str(), &layout, &kernel);
+  ReadyKernel ready = ready_kernel("iota");
+  ready.format = code.format;
+  ready.target = code.target;
+  ready.bytes = code.bytes;
   const Memory out(8 * 100);
-  Arguments values = arguments(out, std::int64_t{100}, base);
-  values.pad_to(ready.argument_bytes);
-  const weir_launch launch{sizeof launch,
-                           {2, 1, 1},
-                           {ready.block[0], ready.block[1], ready.block[2]},
-                           ready.shared_bytes,
-                           ready.argument_bytes,
-                           kernel,
-                           values.bytes().data()};
   const Stream stream;
-  call(table().kernel_launch, weir_stream(stream), &launch);
+  const Kernel kernel("iota", ready);
+  kernel.launch(stream, arguments(out, std::int64_t{100}, base), 2);
   stream.synchronize();
   std::vector<std::int64_t> expected(100);
   for (std::int64_t i = 0; i < 100; ++i) expected[static_cast<std::size_t>(i)] = base + i;

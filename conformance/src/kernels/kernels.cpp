@@ -203,7 +203,10 @@ void Arguments::put(const void* value, std::size_t size, std::size_t alignment) 
 }
 
 Kernel::Kernel(std::string_view name, weir_device on, std::optional<std::uint32_t> target)
-    : ready_(&ready_kernel(name, target)), parameters_(parameters_of(kernel_text(name))) {
+    : Kernel(name, ready_kernel(name, target), on) {}
+
+Kernel::Kernel(std::string_view name, const ReadyKernel& ready, weir_device on)
+    : ready_(&ready), parameters_(parameters_of(kernel_text(name))) {
   const weir_code_object object = ready_->code_object();
   call(table().module_load, on, &object, module_.out());
   layout_ = {sizeof layout_, ready_->argument_bytes, static_cast<std::uint32_t>(parameters_.size()),

@@ -84,6 +84,8 @@ using Module = Owner<weir_module, &weir_driver_table::module_unload>;
 class Kernel {
  public:
   explicit Kernel(std::string_view name, weir_device on = device(), std::optional<std::uint32_t> target = {});
+  /// Of other code for that kernel, which must outlive this object.
+  Kernel(std::string_view name, const ReadyKernel& ready, weir_device on = device());
 
   weir_launch launch_of(const Arguments& values, std::uint32_t blocks = 1) const;
   /// A launch of any grid and block; see launch_of.

@@ -13,40 +13,33 @@ Iteration::Iteration(TaskFunction& f)
       locals_(f.task.local_count),
       owns_(f.task.local_count) {}
 
-Iteration::Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<Value*>& indices)
+Iteration::Iteration(Inherits, const Iteration& around)
     : f_(around.f_),
       values_(around.values_),
       types_(around.types_),
       locals_(around.locals_),
       owns_(around.locals_.size()),
-      indices_(indices),
+      indices_(around.indices_),
       moved_array_(around.moved_array_),
-      sums_(around.sums_) {
+      sums_(around.sums_) {}
+
+Iteration::Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<Value*>& indices)
+    : Iteration(Inherits{}, around) {
+  indices_ = indices;
   const ir::Block& body = loop.bodies.at(0);
   for (std::size_t d = 0; d < indices.size(); ++d) define(body.arguments.at(d), ScalarType::i64, indices[d]);
 }
 
 Iteration::Iteration(const Iteration& around, std::uint32_t moved_array, Value* address)
-    : end(around.end),
-      f_(around.f_),
-      values_(around.values_),
-      types_(around.types_),
-      locals_(around.locals_),
-      owns_(around.locals_.size()),
-      indices_(around.indices_),
-      moved_array_(std::pair(moved_array, address)),
-      sums_(around.sums_) {}
+    : Iteration(Inherits{}, around) {
+  end = around.end;
+  moved_array_ = std::pair(moved_array, address);
+}
 
-Iteration::Iteration(const Iteration& around, const Sums& sums)
-    : end(around.end),
-      f_(around.f_),
-      values_(around.values_),
-      types_(around.types_),
-      locals_(around.locals_),
-      owns_(around.locals_.size()),
-      indices_(around.indices_),
-      moved_array_(around.moved_array_),
-      sums_(&sums) {}
+Iteration::Iteration(const Iteration& around, const Sums& sums) : Iteration(Inherits{}, around) {
+  end = around.end;
+  sums_ = &sums;
+}
 
 Iteration::~Iteration() {
   for (std::uint32_t number = 0; number < owns_.size(); ++number)

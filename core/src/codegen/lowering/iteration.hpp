@@ -86,6 +86,10 @@ class Iteration {
   llvm::MDNode* access_group = nullptr;  ///< of accesses that conflict with no other iteration's
 
  private:
+  struct Inherits {};
+  /// Has what `around` has, except its end.
+  Iteration(Inherits, const Iteration& around);
+
   TaskFunction& f_;
   std::vector<llvm::Value*> values_;
   std::vector<ScalarType> types_;
