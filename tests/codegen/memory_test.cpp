@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locals, control flow, elements of several components, scratch and atomics.
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -263,6 +265,39 @@ param @f: array<f32, 1>
   EXPECT_EQ(u, (std::vector<std::uint32_t>{8, 15, 6}));
   EXPECT_EQ(f[0], 4);
   EXPECT_TRUE(f[1] == 0 && std::signbit(f[1]));
+}
+
+// LLVM 22 loses the extension of a mask that it spills: tests/evidence/llvm-kmovb.md.
+// proves R36
+TEST(MaskedBytes, MasksAreNotExtendedByMovesOnProcessorsWithAvx512) {
+  for (const std::string type : {"i8", "u8"}) {
+    const Program program = parse_program("weir-ir 1\nkernel \"bytes\"\nparam @x: array<" + type +
+                                          ", 1>\nparam @y: array<i64, 1>\n" + R"(param @r: array<bool, 1>
+{
+  %zero = const 0 : i64
+  %limit = const 77 : i64
+  %none = const 0 : )" + type + R"(
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %x = load @x[%i] : )" + type + R"(
+    %absent = eq %x, %none : bool
+    if %absent {
+      %y = load @y[%i] : i64
+      %less = le %limit, %y : bool
+      store @r[%i], %less
+    }
+  }
+}
+)");
+    for (const char* features : {"+prefer-256-bit", "-prefer-256-bit"}) {
+      codegen::Target target{"elf-x86_64", "x86-64-v4", features, 1, 1};
+      target.assumptions.no_alias = true;
+      const std::string code =
+          weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "asm");
+      EXPECT_THAT(code, testing::ContainsRegex("vmovdqu8\t%xmm[0-9]*, [^\n]*[{]%k"));
+      EXPECT_THAT(code, testing::Not(testing::HasSubstr("kmovb\t%k"))) << type << ", " << features;
+    }
+  }
 }
 
 }  // namespace

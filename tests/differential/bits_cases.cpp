@@ -196,9 +196,9 @@ std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count) {
   return {std::int64_t(count)};
 }
 
-std::pair<std::size_t, std::size_t> margins_of(LoopForm form) {
-  return form == LoopForm::edges ? std::pair<std::size_t, std::size_t>{3, 2}
-                                 : std::pair<std::size_t, std::size_t>{};
+bool is_computed(LoopForm form, std::size_t i, std::size_t count) {
+  if (form == LoopForm::edges) return i >= 3 && i < count - 2;
+  return form != LoopForm::branches || i * i % 7 < 3;
 }
 
 std::string kernel_text(const std::vector<Operation>& operations, LoopForm form) {
@@ -225,6 +225,7 @@ std::string kernel_text(const std::vector<Operation>& operations, LoopForm form)
   std::string loop = "parallel (%i) in (%zero to %n)";
   if (rows) loop = "parallel (%i, %j) in (%zero to %n, %zero to %m)";
   if (form == LoopForm::edges) loop = "parallel (%i) in (%three to %end)";
+  if (form == LoopForm::branches) parameters += "  param @skipped : array<u8, 1>\n";
   if (form != LoopForm::line) {
     parameters += "  param @none : i64\n";
     before = "  %none = arg @none : i64\n  %one = const 1 : i64\n  %passes = add %none, %one : i64\n";
@@ -232,10 +233,13 @@ std::string kernel_text(const std::vector<Operation>& operations, LoopForm form)
   if (rows) before += "  %m = extent @r0, 1 : i64\n";
   if (form == LoopForm::edges)
     before += "  %three = const 3 : i64\n  %two = const 2 : i64\n  %end = sub %n, %two : i64\n";
+  if (form == LoopForm::branches) before += "  %nil = const 0 : u8\n";
   if (form == LoopForm::tiles)
     body = "    %row = add %i, %none : i64\n    %true = ge %i, %none : bool\n" + body;
   if (form == LoopForm::branches)
-    body = "    %true = ge %i, %none : bool\n    if %true {\n" + body + "    }\n";
+    body =
+        "    %skipped = load @skipped[%i] : u8\n    %computed = eq %skipped, %nil : bool\n    if %computed {\n" +
+        body + "    }\n";
   if (form == LoopForm::inner_loops) body = "    for %k = %zero to %passes step %one {\n" + body + "    }\n";
   return "weir-ir 1\nkernel \"bits\"\n" + parameters +
          "{\n  %zero = const 0 : i64\n  %n = extent @r0, 0 : i64\n" + before + "  " + loop + " {\n" + body +

@@ -41,7 +41,7 @@ enum class LoopForm {
   single,       ///< rows of one element: scalar code on the CPU, edges of packets on GPUs
   edges,        ///< one dimension from 3 to 2 before the end: cut packets, remainders of vectors
   tiles,        ///< two dimensions, with loads from possibly different rows: tiles on GPUs
-  branches,     ///< under a condition that is true: masks on the CPU, one iteration at a time on GPUs
+  branches,     ///< under a condition that some iterations meet: masks on the CPU, one at a time on GPUs
   inner_loops,  ///< in a sequential loop of one pass: lanes on the CPU
 };
 inline constexpr LoopForm loop_forms[] = {LoopForm::line,  LoopForm::single,   LoopForm::edges,
@@ -49,11 +49,12 @@ inline constexpr LoopForm loop_forms[] = {LoopForm::line,  LoopForm::single,   L
 std::string_view to_string(LoopForm form);
 /// The shape of the arrays of a loop of that form over `count` elements, a multiple of 32.
 std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count);
-/// Numbers of a loop's results at the begin and at the end that are not written.
-std::pair<std::size_t, std::size_t> margins_of(LoopForm form);
+/// Whether a loop of that form over `count` elements computes element i. The others stay what they were.
+bool is_computed(LoopForm form, std::size_t i, std::size_t count);
 
 /// A kernel that runs the operations on arrays @<type>0, @<type>1, ... and stores to @r0, @r1, ..., in
-/// "weir-ir 1" text. In forms other than line it has an i64 scalar @none, which is 0.
+/// "weir-ir 1" text. In the form branches it has an u8 array @skipped, which is 0 where an element is computed.
+/// In forms other than line it has an i64 scalar @none, which is 0.
 std::string kernel_text(const std::vector<Operation>& operations, LoopForm form = LoopForm::line);
 /// The kernel's arrays in the order of its parameters: type and operand number; results follow.
 std::vector<std::pair<ScalarType, unsigned>> kernel_inputs(const std::vector<Operation>& operations);

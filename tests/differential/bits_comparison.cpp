@@ -27,6 +27,9 @@ std::uint64_t element(const std::vector<std::byte>& bytes, ScalarType type, std:
   return bits;
 }
 
+/// Each byte of a result before it is computed: not 0, which stray vectors often contain, and a valid bool.
+constexpr std::byte untouched{1};
+
 /// Runs one kernel at a time on a device; its inputs stay on the device.
 class Runner {
  public:
@@ -39,7 +42,7 @@ class Runner {
     const std::vector<std::int64_t> extents = shape_of(form, count_);
     std::vector<LaunchArgument> arguments;
     std::vector<AnyArray> arrays;
-    arrays.reserve(operations.size() + 16);
+    arrays.reserve(operations.size() + 17);
     for (const auto& input : kernel_inputs(operations)) {
       if (fresh) {
         arrays.push_back(upload(input, extents));
@@ -52,13 +55,22 @@ class Runner {
     for (const Operation& operation : operations) {
       arrays.emplace_back(stream_, ElementType{operation.result}, extents);
       arguments.push_back({&arrays.back(), nullptr, ElementType{operation.result}});
-      if (margins_of(form).first > 0) arrays.back().fill_zero(stream_);
+      if (form == LoopForm::edges || form == LoopForm::branches)
+        arrays.back().copy_from_bytes(stream_, std::vector(arrays.back().size_bytes(), untouched));
+    }
+    const std::size_t end = arrays.size();
+    if (form == LoopForm::branches) {
+      std::vector<std::byte> skipped(count_);
+      for (std::size_t i = 0; i < count_; ++i)
+        if (!is_computed(form, i, count_)) skipped[i] = std::byte(1 + i % 255);
+      arrays.emplace_back(stream_, ElementType{ScalarType::u8}, extents).copy_from_bytes(stream_, skipped);
+      arguments.push_back({&arrays.back(), nullptr, ElementType{ScalarType::u8}});
     }
     const std::int64_t none = 0;
     if (form != LoopForm::line) arguments.push_back({nullptr, &none, ElementType{ScalarType::i64}});
     program.launch(stream_, arguments);
     std::vector<std::vector<std::byte>> results;
-    for (std::size_t k = first; k < arrays.size(); ++k) {
+    for (std::size_t k = first; k < end; ++k) {
       results.emplace_back(arrays[k].size_bytes());
       arrays[k].copy_to_bytes(stream_, results.back());
     }
@@ -216,11 +228,11 @@ std::vector<std::byte> evaluated(const Operation& operation, std::size_t count) 
   return expected;
 }
 
-/// Clears the elements that a loop of the form does not write.
-std::vector<std::byte> without_margins(std::vector<std::byte> bytes, ScalarType type, LoopForm form) {
-  const auto [begin, end] = margins_of(form);
-  std::memset(bytes.data(), 0, begin * size_of(type));
-  std::memset(bytes.data() + bytes.size() - end * size_of(type), 0, end * size_of(type));
+/// Sets the elements that a loop of the form does not compute to what they are before.
+std::vector<std::byte> only_computed(std::vector<std::byte> bytes, ScalarType type, LoopForm form) {
+  const std::size_t count = bytes.size() / size_of(type);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!is_computed(form, i, count)) std::memset(bytes.data() + i * size_of(type), int(untouched), size_of(type));
   return bytes;
 }
 
@@ -255,7 +267,7 @@ void compare_forms(const std::vector<Operation>& operations, std::size_t count, 
       const auto found = device.run(part, false, form);
       for (std::size_t n = 0; n < part.size(); ++n) {
         compare(part[n], ", in the form " + std::string(to_string(form)) + ",", part[n].result, found[n],
-                without_margins(expected[n], part[n].result, form), tally);
+                only_computed(expected[n], part[n].result, form), tally);
         ++tally.operations;
       }
     }

@@ -206,6 +206,20 @@ TEST(Bits, OperationsAreTheSameInEveryLowering) {
   EXPECT_EQ(tally.differences, 0u);
 }
 
+// A short loop computes several vectors at a time, with a mask for each: tests/evidence/llvm-kmovb.md.
+// proves R36
+TEST(Bits, OneConditionalStoreOfABoolIsTheSame) {
+  std::vector<Operation> operations;
+  for (const auto& list : {arithmetic(), conversions()})
+    std::ranges::copy_if(list, std::back_inserter(operations),
+                         [](const Operation& o) { return o.result == ScalarType::boolean; });
+  Tally tally;
+  constexpr LoopForm forms[] = {LoopForm::branches};
+  compare_forms(operations, 992, 1, forms, tally);
+  summary("conditional stores", tally);
+  EXPECT_EQ(tally.differences, 0u);
+}
+
 // Vector variants of functions compared with scalar ones.
 // proves R36
 TEST(Bits, FunctionsAreTheSameInEveryLowering) {

@@ -83,6 +83,26 @@ TEST(Control, ContinueInOneLoopDoesNotTouchTheNext) {
   EXPECT_THAT(run<std::int64_t>(kernel, 4), testing::ElementsAre(2, 3, 2, 3));
 }
 
+// On processors with AVX-512, eight iterations at a time store under a mask, and the compiler spills some masks
+// (tests/evidence/llvm-kmovb.md). proves R36
+TEST(Control, BytesStoredUnderAConditionLeaveTheOthers) {
+  const Kernel kernel{"bytes", [](View<std::uint8_t> done, View<std::int64_t> y, View<std::uint8_t> r) {
+                        range_for(y.size(), [&](Index i) {
+                          if_(done[i] == 0, [&] { r[i] = cast<std::uint8_t>(y[i] >= 77); });
+                        });
+                      }};
+  std::vector<std::uint8_t> done(1000), r(done.size(), 5), expected;
+  std::vector<std::int64_t> y(done.size());
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    done[i] = i * i % 7 < 3;
+    y[i] = std::int64_t(i * 31 % 150);
+    expected.push_back(done[i] ? 5 : y[i] >= 77);
+  }
+  auto result = upload(r);
+  kernel(upload(done), upload(y), result);
+  EXPECT_EQ(result.to_host(), expected);
+}
+
 // proves R11
 TEST(Control, LoopsRunInOrder) {
   const Kernel kernel{"order", [](View<std::int64_t> x) {

@@ -47,6 +47,15 @@ class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Compiles functions that load or store eight bytes under a mask without AVX512DQ. With it, LLVM 22 extends
+/// the mask with KMOVB, which its register allocator takes for a copy: if the result is spilled, bits beyond
+/// the eighth stay, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run after
+/// vectorisation. On x86-64 only.
+class NoMaskExtension : public llvm::PassInfoMixin<NoMaskExtension> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// The operations that a device rounds correctly.
 struct ExactOperations {
   bool f32_divide = false, f64_divide = false;

@@ -177,7 +177,10 @@ class HostModel final : public DeviceModel {
 
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     llvm::ModulePassManager passes;
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(MinMaxBySelect()));
+    llvm::FunctionPassManager of_function;
+    of_function.addPass(MinMaxBySelect());
+    of_function.addPass(NoMaskExtension());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(of_function)));
     passes.run(module, analyses);
   }
   bool has_lines() const override { return true; }
