@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // HSACO files. For code of another device HIP reports only that no binary matches, so the target is checked
-// here.
+// here. So is the size, which HIP does not take.
 #include <algorithm>
+#include <cstring>
 #include <string_view>
+#include <weir/sdk/elf.hpp>
 
 #include "hip.hpp"
 
@@ -25,6 +27,45 @@ bool may_run(std::string_view code, std::string_view device) {
   return true;
 }
 
+constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
+
+/// Checks that a bundle of hipcc holds its table and the code objects that the table lists: their number,
+/// then for each its offset, size, length of its name, and the name (clang-offload-bundler's documentation,
+/// "Bundled Binary File Layout").
+void check_whole_bundle(const weir_code_object& object) {
+  const auto* bytes = static_cast<const char*>(object.data);
+  const auto check = [&](bool holds) {
+    if (!holds)
+      sdk::fail(WEIR_ERROR_CODE_OBJECT,
+                "code object '%.64s' is a bundle that is cut short or damaged: its table refers to bytes beyond "
+                "its %llu; load the whole file",
+                object.name, static_cast<unsigned long long>(object.size));
+  };
+  const auto number = [&](std::uint64_t at) {
+    std::uint64_t out = 0;
+    check(at <= object.size && sizeof out <= object.size - at);
+    std::memcpy(&out, bytes + at, sizeof out);
+    return out;
+  };
+  std::uint64_t at = bundle_magic.size();
+  std::uint64_t left = number(at);
+  for (at += 8; left > 0; --left) {
+    const std::uint64_t offset = number(at), size = number(at + 8), name = number(at + 16);
+    check(offset <= object.size && size <= object.size - offset);
+    at += 24;
+    check(name <= object.size - at);
+    at += name;
+  }
+}
+
+void check_whole(const weir_code_object& object) {
+  const std::string_view bytes(static_cast<const char*>(object.data), object.size);
+  if (bytes.starts_with(bundle_magic))
+    check_whole_bundle(object);
+  else
+    sdk::check_whole_elf(object);
+}
+
 }  // namespace
 
 void Hip::check_target(const Device& device, const weir_code_object& object) {
@@ -39,6 +80,7 @@ void Hip::check_target(const Device& device, const weir_code_object& object) {
 }
 
 Code Hip::load_module(Module& module, const weir_code_object& object, std::string&) {
+  check_whole(object);
   const auto* bytes = static_cast<const char*>(object.data);
   module.data.image.assign(bytes, bytes + object.size);
   module.data.arguments = read_kernel_arguments(module.data.image);

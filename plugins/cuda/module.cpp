@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX and cubin. Code for other devices is refused here by its target; all other faults are reported by CUDA,
-// with its compiler's log.
+// PTX and cubin. Code for other devices is refused here by its target, and truncated machine code by its size,
+// which CUDA does not take; all other faults are reported by CUDA, with its compiler's log.
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 #include <vector>
+#include <weir/sdk/elf.hpp>
 
 #include "cuda.hpp"
 
@@ -83,6 +85,26 @@ class Image {
   std::vector<char> terminated_;
 };
 
+/// Checks that machine code is a complete ELF file, or a complete fat binary of nvcc, whose header says how many
+/// bytes follow it (fatbinary.h of the CUDA toolkit).
+void check_whole(const weir_code_object& object) {
+  struct {
+    std::uint32_t magic;
+    std::uint16_t version, header_bytes;
+    std::uint64_t bytes;
+  } fat_binary;
+  constexpr std::uint32_t fat_binary_magic = 0xba55ed50;
+  if (object.size < sizeof fat_binary) return sdk::check_whole_elf(object);
+  std::memcpy(&fat_binary, object.data, sizeof fat_binary);
+  if (fat_binary.magic != fat_binary_magic) return sdk::check_whole_elf(object);
+  if (fat_binary.header_bytes > object.size || fat_binary.bytes > object.size - fat_binary.header_bytes)
+    sdk::fail(WEIR_ERROR_CODE_OBJECT,
+              "code object '%.64s' is cut short: its header is of a fat binary of %llu bytes, and it has %llu; "
+              "load the whole file",
+              object.name, static_cast<unsigned long long>(fat_binary.bytes + fat_binary.header_bytes),
+              static_cast<unsigned long long>(object.size));
+}
+
 /// A compilation. Its result lives as long.
 struct Linker {
   Linker() = default;
@@ -119,6 +141,7 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
 }
 
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
+  if (!is_ptx(object)) check_whole(object);
   const Image image(object);
   Log messages;
   const Code code = api.module_load(&module.native, image.data(), 4, messages.options, messages.values);

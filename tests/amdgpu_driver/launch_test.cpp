@@ -43,9 +43,41 @@ TEST_F(Simulator, CodeForAnotherDeviceIsRefusedWithWhatThisOneLoads) {
   EXPECT_THAT(refuse("hsaco", "gfx90a:sramecc-:xnack-", code), names);
   EXPECT_THAT(refuse("hsaco", "gfx90a", kernels_for("gfx942")),
               AllOf(HasSubstr("hipErrorNoBinaryForGpu (209)"), HasSubstr("target 'gfx90a'")));
-  EXPECT_THAT(refuse("hsaco", "gfx90a", std::vector<std::uint8_t>(100, 1)), HasSubstr("hipError"));
+  EXPECT_THAT(refuse("hsaco", "gfx90a", std::vector<std::uint8_t>(100, 1)), HasSubstr("not a 64-bit"));
   for (const char* target : {"gfx90a", "gfx90a:xnack-", "gfx90a:sramecc+:xnack-", ""})
     call(table().module_unload, load(device, "hsaco", target, code.data(), code.size()));
+}
+
+/// A bundle as hipcc makes them, of one empty object for the host and one for the device.
+std::vector<std::uint8_t> bundle_of(const std::vector<std::uint8_t>& code) {
+  std::string out = "__CLANG_OFFLOAD_BUNDLE__";
+  const auto number = [&](std::uint64_t value) { out.append(reinterpret_cast<const char*>(&value), 8); };
+  const std::string host = "host-x86_64-unknown-linux--", own = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+  const std::uint64_t at = out.size() + 8 + 2 * 24 + host.size() + own.size();
+  number(2);
+  number(at), number(0), number(host.size()), out += host;
+  number(at), number(code.size()), number(own.size()), out += own;
+  std::vector<std::uint8_t> bytes(out.begin(), out.end());
+  bytes.insert(bytes.end(), code.begin(), code.end());
+  return bytes;
+}
+
+// HIP takes no size, and may find the missing bytes in memory. proves R35
+TEST_F(Simulator, CodeAndBundlesAreLoadedWholeOnly) {
+  const std::vector<std::uint8_t>& code = kernels_for("gfx90a");
+  const std::vector<std::uint8_t> bundle = bundle_of(code);
+  const weir_module loaded = load(device, "hsaco", "gfx90a", bundle.data(), bundle.size());
+  EXPECT_NE(find(loaded, "add", 32), nullptr);
+  call(table().module_unload, loaded);
+  const auto refuse = [&](const std::vector<std::uint8_t>& whole, std::size_t size) {
+    const weir_code_object object{sizeof object, "hsaco", "gfx90a", whole.data(), size, "part"};
+    weir_module out = nullptr;
+    return refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device, &object, &out);
+  };
+  for (const std::size_t size : {std::size_t{10}, std::size_t{64}, code.size() / 3, code.size() - 1})
+    EXPECT_THAT(refuse(code, size), HasSubstr("'part' is cut short: it has " + std::to_string(size)));
+  for (const std::size_t size : {24u, 31u, 32u, 60u, 100u, 136u, 140u, 200u, unsigned(bundle.size() - 1)})
+    EXPECT_THAT(refuse(bundle, size), HasSubstr("'part' is a bundle that is cut short")) << size;
 }
 
 TEST_F(Simulator, ImageOfAModuleMayGoOnceItIsLoaded) {

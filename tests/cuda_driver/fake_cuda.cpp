@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the fake libcuda, under the names that a library before cuGetProcAddress exports.
+#include <elf.h>
+
+#include <cstring>
 #include <weir/sdk/vendor/pool.hpp>
 
 #include "fake_functions.hpp"
@@ -346,9 +349,13 @@ static int compile(const std::string& text, const int* options, void** values) {
   return 218;
 }
 
-static const std::string cubin_mark = "cubin of build ";
+// The fake's machine code is an ELF header, the driver's build, and the text of the PTX.
 static std::string cubin_head() {
-  return cubin_mark + setting("FAKE_CUDA_BUILD", "1") + "\n";
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + "cubin of build " +
+         setting("FAKE_CUDA_BUILD", "1") + "\n";
 }
 
 EXPORT cuLinkCreate_v2(unsigned, int* options, void** values, void** out) {
@@ -376,10 +383,12 @@ EXPORT cuLinkDestroy(void* state) {
 }
 
 EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
-  const std::string text = static_cast<const char*>(image);
-  const bool cubin = text.starts_with(cubin_mark);
+  const bool cubin = std::strncmp(static_cast<const char*>(image), ELFMAG, SELFMAG) == 0;
   BEGIN(nullptr, {cubin});
-  if (cubin && (!text.starts_with(cubin_head()) || setting("FAKE_CUDA_BUILD", "1") == "0")) return 209;
+  const std::string head = cubin ? cubin_head() : "";
+  if (cubin && (std::memcmp(image, head.data(), head.size()) != 0 || setting("FAKE_CUDA_BUILD", "1") == "0"))
+    return 209;
+  const std::string text = static_cast<const char*>(image) + head.size();
   if (!cubin)
     if (const int code = compile(text, options, values)) return code;
   auto* module = static_cast<Module*>(make<Module>());

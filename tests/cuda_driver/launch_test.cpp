@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code objects, launches, and the state of a device after a failed launch.
+#include <elf.h>
+
+#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -42,6 +45,27 @@ TEST_F(Fake, CodeForAnotherDeviceIsRefusedWithWhatThisOneLoads) {
   refuse("ptx", "x86-64");
   for (const char* target : {"sm_70", "sm_90", "sm_90a"})
     call(table().module_unload, load(device, kernels, target));
+}
+
+// proves R35
+TEST_F(Fake, MachineCodeThatIsCutShortDoesNotReachCuda) {
+  const auto refuse = [&](const std::string& bytes, std::size_t size) {
+    const weir_code_object object{sizeof object, "cubin", "sm_90", bytes.data(), size, "k"};
+    weir_module out = nullptr;
+    return refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device, &object, &out);
+  };
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_shoff = 4000, header.e_shentsize = sizeof(Elf64_Shdr), header.e_shnum = 1;
+  std::string elf(4064, '\0');
+  std::memcpy(elf.data(), &header, sizeof header);
+  for (const std::size_t size : {10u, 64u, 4063u}) EXPECT_THAT(refuse(elf, size), HasSubstr("'k' is cut short"));
+  const std::string fat = std::string("\x50\xed\x55\xba\1\0\x10\0\x64\0\0\0\0\0\0\0", 16) + std::string(100, 'x');
+  for (const std::size_t size : {16u, 115u})
+    EXPECT_THAT(refuse(fat, size), HasSubstr("a fat binary of 116 bytes, and it has " + std::to_string(size)));
+  EXPECT_THAT(refuse(kernels, kernels.size()), HasSubstr("is not a 64-bit little-endian ELF file"));
+  EXPECT_TRUE(calls_of("cuModuleLoadDataEx").empty());
 }
 
 TEST_F(Fake, KernelIsLoadedWhenItIsFoundAndFoundAgain) {

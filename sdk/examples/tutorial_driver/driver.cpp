@@ -240,7 +240,7 @@ struct Driver {
       Fresh<Module> module;
       module->device = this;
       module->name = object.name;
-      module->library.open({static_cast<const unsigned char*>(object.data), object.size});
+      module->library.open(object);
       return module.publish();
     }
   };
