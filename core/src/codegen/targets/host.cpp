@@ -138,11 +138,19 @@ class HostModel final : public DeviceModel {
   // Locals of one iteration are on the stack of a worker thread, which has a few MiB.
   std::uint64_t max_stack_bytes() const override { return 1u << 20; }
 
-  // The blocks of a run are one consecutive range. Long loops are divided at multiples of 16 iterations, so
-  // that no two blocks write one cache line of an array that is aligned to one.
   Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task& task, Value* n,
               bool whole) const override {
     if (task.kind == ir::TaskKind::phases) return {b.getInt64(0), n, b.getInt64(1)};
+    return divide(b, entry, n, whole);
+  }
+  Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&,
+                       Value* n) const override {
+    return divide(b, entry, n, true);
+  }
+
+  // The blocks of a run are one consecutive range. Long loops are divided at multiples of 16 iterations, so
+  // that no two blocks write one cache line of an array that is aligned to one.
+  static Share divide(Builder& b, llvm::Function& entry, Value* n, bool whole) {
     const auto field = [&](llvm::Type* type, std::size_t offset) {
       llvm::LoadInst* load =
           b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
