@@ -35,6 +35,7 @@ std::uint32_t grid_of_phases(const DeviceInfo& info, const passes::Plan& plan,
   if (info.kind != DeviceKind::cpu || !planned.cost_is_exact) return static_cast<std::uint32_t>(blocks);
   std::uint64_t operations = 0;  // few: each loop fits a phase
   for (const passes::PlannedLoop& loop : planned.phases) {
+    if (loop.cost == 0) continue;
     const LoopSpace space = loop_space(plan, loop.bounds, values);
     if (!space.known) return static_cast<std::uint32_t>(blocks);
     operations += saturating_product(space.count, loop.cost);
