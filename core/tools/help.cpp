@@ -9,10 +9,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <vector>
 
 #include "command.hpp"
+#include "folder_names.hpp"
 #include "installed.hpp"
 #include "near_words.hpp"
 
@@ -25,13 +26,13 @@ namespace fs = std::filesystem;
 /// the same name, which is then listed as NAME-reference.
 std::map<std::string, fs::path> documentation_pages() {
   std::map<std::string, fs::path> pages;
-  std::error_code error;
   for (const fs::path& folder : {documentation_folder() / "guides", documentation_folder()})
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".md" && entry.path().stem() != "README") {
-        const std::string topic = entry.path().stem().string();
-        if (!pages.try_emplace(topic, entry.path()).second) pages.emplace(topic + "-reference", entry.path());
-      }
+    for_each_name(folder, [&](std::string_view name) {
+      const fs::path page = folder / name;
+      if (page.extension() != ".md" || page.stem() == "README") return;
+      const std::string topic = page.stem().string();
+      if (!pages.try_emplace(topic, page).second) pages.emplace(topic + "-reference", page);
+    });
   return pages;
 }
 

@@ -4,8 +4,10 @@
 #include <weir/driver.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "driver/discovery/plugin_kind.hpp"
+#include "folder_names.hpp"
 #include "info_report.hpp"
 
 namespace weir::tool {
@@ -54,8 +56,8 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
   if (!std::filesystem::exists(folder.path, error))
     return error ? "cannot be read: " + error.message() : "does not exist";
   if (!std::filesystem::is_directory(folder.path, error)) return "not a folder";
-  const std::filesystem::directory_iterator readable(folder.path, error);
-  if (error) return "cannot be read: " + error.message();
+  if (const int number = for_each_name(folder.path, [](std::string_view) {}))
+    return "cannot be read: " + std::system_category().message(number);
   const auto count = std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return candidate.manifest.parent_path() == folder.path;
   });

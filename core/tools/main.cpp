@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `weir` command: reads the command line and runs a subcommand.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,6 +81,34 @@ int run(int argc, char** argv) {
   return wrong_usage;
 }
 
+constexpr char out_of_memory[] =
+    "weir: host memory ran out; free host memory, or raise the limit of the process or its container\n";
+
+// Some allocations are in functions that cannot throw: constructors of global objects, and destructors of
+// nlohmann::json.
+std::atomic<bool> memory_ran_out{false};
+std::terminate_handler usual_terminate;
+
+[[noreturn]] void end_without_memory() noexcept {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, out_of_memory, sizeof out_of_memory - 1);
+  _exit(failed);
+}
+
+void terminate() {
+  if (memory_ran_out) end_without_memory();
+  usual_terminate();
+  std::abort();
+}
+
+// Before the global objects of other files are constructed.
+[[gnu::constructor(101)]] void handle_lack_of_memory() {
+  std::set_new_handler([] {
+    memory_ran_out = true;
+    throw std::bad_alloc();
+  });
+  usual_terminate = std::set_terminate(terminate);
+}
+
 }  // namespace
 
 static int run_and_explain(int argc, char** argv) {
@@ -84,6 +117,9 @@ static int run_and_explain(int argc, char** argv) {
   } catch (const weir::tool::UsageError& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());
     return wrong_usage;
+  } catch (const std::bad_alloc&) {
+    std::fputs(out_of_memory, stderr);
+    return failed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());
     return failed;

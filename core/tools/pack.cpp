@@ -62,7 +62,8 @@ int list_pack(const PackOptions& options) {
     std::string words;
     try {
       words = parameters_of(pack.program(kernel));
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::out_of_memory) throw;
       words = "...";  // its text is damaged, or of another version
     }
     fmt::print("{}({})\n", kernels[kernel], words);

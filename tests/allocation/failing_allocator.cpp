@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preloaded library that fails one allocation of a process: number WEIR_FAIL_ALLOCATION, from 1, of those
-// that libweir and its drivers ask for, themselves or through the C and C++ libraries. The program, the
-// compiler and other libraries are left alone. At the end of the process it writes into the descriptor
+// that libweir and its drivers ask for, themselves or through the C and C++ libraries, oneTBB and libpng. The
+// program, the compiler and other libraries are left alone. At the end of the process it writes into the descriptor
 // WEIR_ALLOCATION_COUNT how many there were. With WEIR_FAIL_TRACE it prints the stack of the allocation that
 // it fails.
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ Owner owner_of(const void* address) {
       (name.starts_with("libweir-") && !name.starts_with("libweir-codegen")))
     return Owner::counted;
   for (const std::string_view carrier :
-       {"libstdc++.", "libc.so", "libgcc_s.", "ld-linux", "failing_allocator"})
+       {"libstdc++.", "libc.so", "libgcc_s.", "ld-linux", "failing_allocator", "libtbb", "libpng", "libz."})
     if (name.starts_with(carrier)) return Owner::carrier;
   return Owner::ignored;
 }

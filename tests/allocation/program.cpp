@@ -3,15 +3,21 @@
 // time may end with an Error{out_of_memory}; the second time must succeed. Exit status: 0 when it did, 3 for
 // another error, 4 for another exception, 5 for a failure of the second time, 6 for a wrong result.
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <numeric>
 #include <string_view>
 #include <weir/compile.hpp>
+#include <weir/on_print.hpp>
+#include <weir/pack.hpp>
 #include <weir/weir.hpp>
 
+#include "file_calls.hpp"
 #include "sweep_programs.hpp"
 
 namespace weir::test {
@@ -36,6 +42,76 @@ void copies_and_launches(const Device& device) {
   memory_of_many_streams(device);
   ready_kernels(device);
   profiles(device);
+}
+
+/// Files in a folder of this process.
+struct Files {
+  std::string folder = make_folder();
+  FileInputs inputs{folder + "/table.npy", folder + "/both.npz", folder + "/picture.png", {}, {}, {}};
+  std::filesystem::path trace = folder + "/trace.json";
+  std::string pack = folder + "/ones.weirpack";
+
+  Files() {
+    std::vector<float> numbers(32);
+    std::iota(numbers.begin(), numbers.end(), 0.0f);
+    inputs.table = HostArray::of<float>({8, 4}, numbers);
+    inputs.picture = HostArray::of<std::uint8_t>({30, 10}, std::vector<std::uint8_t>(300, 7));
+    inputs.both = {{"table", inputs.table}, {"picture", inputs.picture}};
+  }
+  ~Files() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  static std::string make_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-allocation-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw Wrong{"no folder for files"};
+    return name;
+  }
+};
+
+void algorithms_and_prints(const Device& device) {
+  const Stream stream = device.create_stream();
+  auto keys = device.array<std::uint32_t>(stream, 3000), values = device.array<std::uint32_t>(stream, 3000);
+  const Kernel number{"number", [](View<std::uint32_t> keys, View<std::uint32_t> values) {
+                        range_for(keys.size(), [&](Index i) {
+                          keys[i] = cast<std::uint32_t>(keys.size() - i);
+                          values[i] = cast<std::uint32_t>(i);
+                        });
+                      }};
+  number(stream, keys, values);
+  sort_by_key(stream, keys, values);
+  if (values.to_host(stream).at(0) != 2999) throw Wrong{"a sort"};
+  inclusive_scan(stream, keys, values);
+  if (values.to_host(stream).at(2999) != 3000 * 3001 / 2) throw Wrong{"a scan"};
+
+  static std::atomic<int> lines;  // the previous round may have been interrupted between lines
+  lines = 0;
+  on_print([](std::string_view) { ++lines; });
+  const Kernel print_two{"print_two", [](View<std::uint32_t> x) {
+                           range_for(2, [&](Index i) { print("x[{}] is {}", i, x[i]); });
+                         }};
+  print_two(stream, keys);
+  stream.synchronize();
+  if (lines != 2) throw Wrong{"lines that a kernel printed"};
+}
+
+void files_and_packs(const Device& device) {
+  const Stream stream = device.create_stream();
+  static const Files files;
+  if (const char* wrong = call_files(stream, files.inputs)) throw Wrong{wrong};
+  auto x = device.array<float>(stream, 100);
+  const Kernel ones{"ones", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); }};
+  const Profile profile(device);
+  ones(stream, x);
+  stream.synchronize();
+  (void)to_string(profile.summary());
+  profile.write_trace(files.trace);
+  (void)parse_target("elf-x86_64:x86-64-v3:+avx512f,+avx512dq,+avx512vl,+avx512bw");
+  PackBuilder builder;
+  builder.add_target({"elf-x86_64", "x86-64-v3", "", ""});
+  builder.add(ones.program());
+  builder.write(files.pack);
+  if (!Pack::load(files.pack).code().at(0).sound) throw Wrong{"a pack"};
 }
 
 void graphs_and_regions(const Device& device) {
@@ -83,6 +159,10 @@ int run(std::string_view name) {
         copies_and_launches(device);
       else if (name == "graphs_and_regions")
         graphs_and_regions(device);
+      else if (name == "algorithms_and_prints")
+        algorithms_and_prints(device);
+      else if (name == "files_and_packs")
+        files_and_packs(device);
       else
         compile_errors(device);
       ++successes;

@@ -15,6 +15,7 @@
 #include "cache/files.hpp"
 #include "cache/statistics.hpp"
 #include "descriptor.hpp"
+#include "folder_names.hpp"
 #include "temporary_file.hpp"
 
 namespace weir::cache {
@@ -52,15 +53,15 @@ struct Contents {
 
 Contents read_folder(const fs::path& folder) {
   Contents contents;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    const bool is_entry = is_entry_name(name), is_temporary = is_temporary_name(name);
+  for_each_name(folder, [&](std::string_view name) {
+    const bool is_entry = is_entry_name(name);
+    if (!is_entry && !is_temporary_name(name)) return;
+    const fs::path file = folder / name;
     struct stat info {};
-    if (!(is_entry || is_temporary) || lstat(at->path().c_str(), &info) != 0) continue;
+    if (lstat(file.c_str(), &info) != 0) return;
     (is_entry ? contents.entries : contents.temporary)
-        .push_back({at->path(), static_cast<std::uint64_t>(info.st_size), nanoseconds(info.st_mtim)});
-  }
+        .push_back({file, static_cast<std::uint64_t>(info.st_size), nanoseconds(info.st_mtim)});
+  });
   return contents;
 }
 

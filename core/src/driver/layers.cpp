@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <weir/layers.hpp>
 
@@ -18,6 +19,7 @@
 #include "driver/registry.hpp"
 #include "driver/trust/elf.hpp"
 #include "driver/trust/trust.hpp"
+#include "folder_names.hpp"
 
 namespace weir {
 namespace {
@@ -71,13 +73,12 @@ std::string what_there_is(const std::string& wanted_name) {
   std::string text;
   std::set<std::string> names;
   for (const fs::path& folder : layer_search_path()) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string file = entry->path().filename().string();
-      if (file.starts_with(library_prefix) && file.ends_with(library_suffix))
-        names.insert(
-            file.substr(library_prefix.size(), file.size() - library_prefix.size() - library_suffix.size()));
-    }
+    for_each_name(folder, [&](std::string_view file) {
+      if (!file.starts_with(library_prefix) || !file.ends_with(library_suffix)) return;
+      file.remove_prefix(library_prefix.size());
+      file.remove_suffix(std::min(library_suffix.size(), file.size()));
+      names.emplace(file);
+    });
   }
   for (const std::string& name : names) text += (text.empty() ? "the layers are " : ", ") + name;
   const std::string or_put =
@@ -93,6 +94,7 @@ fs::path find_library(const WantedLayer& layer) {
     const fs::path file = folder / fmt::format("{}{}{}", library_prefix, layer.name, library_suffix);
     std::error_code error;
     if (fs::exists(file, error)) return file;
+    if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   }
   throw LayersError(fmt::format("{} asks for the layer '{}', which is not installed; {}", layer.origin,
                                 layer.name, what_there_is(layer.name)));
@@ -118,6 +120,7 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
   } catch (const UntrustedFile& untrusted) {
     refuse(untrusted.what());
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::out_of_memory) throw;
     refuse(fmt::format("{}; reinstall the layer", error.what()));
   }
   const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
@@ -156,6 +159,7 @@ ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
   } catch (...) {
     refuse("its entry point threw an exception; update the layer, or report it to the author");
   }
+  if (result == WEIR_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
   if (result != WEIR_OK) refuse(status.message[0] ? status.message : "its entry point failed without a word");
   if (!active.layer.table) refuse("its entry point succeeded and returned no table; report it to the author");
   return active;
@@ -188,7 +192,7 @@ std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view or
   return layers;
 }
 
-std::vector<fs::path> layer_search_path() {
+std::vector<fs::path> layer_search_path() try {
   std::vector<fs::path> path;
   const auto add = [&](const fs::path& folder) {
     if (folder.is_absolute() && std::ranges::find(path, folder) == path.end()) path.push_back(folder);
@@ -201,6 +205,8 @@ std::vector<fs::path> layer_search_path() {
     }
   for (const fs::path& folder : driver_search_path()) add(folder.parent_path() / "layers");
   return path;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void put_layers(GpuDriver& driver) {

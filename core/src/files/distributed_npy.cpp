@@ -33,7 +33,7 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
 
 }  // namespace
 
-void read_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array) {
+void read_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array) try {
   or_end_the_group(array.world(), [&] {
     const NpyFile file(path);
     const std::vector<std::int64_t> wanted = file_shape(array);
@@ -45,9 +45,11 @@ void read_npy(const StreamRef& stream, const std::filesystem::path& path, const 
                                           " with the shape " + files::shape_text(wanted));
     array.own().copy_from_bytes(stream, file.read_rows(array.rows().begin, array.rows().end).data);
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void write_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array) {
+void write_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array) try {
   const Communicator& world = array.world();
   std::filesystem::path part = path;
   part += ".part";
@@ -67,6 +69,8 @@ void write_npy(const StreamRef& stream, const std::filesystem::path& path, const
     throw;
   }
   world.barrier();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -96,11 +96,13 @@ HostArray to_host(const StreamRef& stream, const AnyArrayView& array) try {
   detail::rethrow_as_error();
 }
 
-AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank) {
+AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank) try {
   detail::check_fits(array, element, rank);
   AnyArray result(stream, element, std::span(array.shape.data(), rank));
   result.copy_from_bytes(stream, array.data);
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

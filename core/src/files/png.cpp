@@ -3,7 +3,9 @@
 // objects with destructors.
 #include <png.h>
 
+#include <array>
 #include <csetjmp>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -17,7 +19,18 @@ constexpr std::size_t signature_bytes = 8;
 
 struct Failure {
   char message[128] = {};
+  bool out_of_memory = false;
 };
+
+// libpng reports a lack of memory in several words, some of which also name damage of the file.
+png_voidp allocate(png_structp png, png_alloc_size_t size) {
+  void* const memory = std::malloc(size);
+  if (!memory) static_cast<Failure*>(png_get_mem_ptr(png))->out_of_memory = true;
+  return memory;
+}
+void release(png_structp, png_voidp memory) {
+  std::free(memory);
+}
 
 void fail(png_structp png, png_const_charp message) {
   auto* failure = static_cast<Failure*>(png_get_error_ptr(png));
@@ -41,14 +54,14 @@ void take(png_structp png, png_bytep to, std::size_t size) {
 
 void append(png_structp png, png_bytep from, std::size_t size) {
   auto* bytes = static_cast<std::vector<std::byte>*>(png_get_io_ptr(png));
-  bool failed = false;
+  auto* failure = static_cast<Failure*>(png_get_error_ptr(png));
   try {
     const auto* begin = reinterpret_cast<const std::byte*>(from);
     bytes->insert(bytes->end(), begin, begin + size);
   } catch (...) {
-    failed = true;  // no exception passes through libpng
+    failure->out_of_memory = true;  // no exception passes through libpng
   }
-  if (failed) png_error(png, "no memory");
+  if (failure->out_of_memory) png_error(png, "no memory");
 }
 
 struct Picture {
@@ -56,18 +69,26 @@ struct Picture {
   int channels = 0, bits = 0;
 };
 
-/// Reads as far as the pixels. False on failure.
+/// Reads as far as the pixels, into the extents of `picture`. False on failure.
 bool read_header(png_structp png, png_infop info, Source& source, Picture& picture) {
   if (setjmp(png_jmpbuf(png))) return false;
   png_set_read_fn(png, &source, take);
   png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
   png_read_info(png, info);
+  picture.width = png_get_image_width(png, info);
+  picture.height = png_get_image_height(png, info);
+  return true;
+}
+
+/// Requests 8 or 16 bits for each channel and allocates memory for a row. False on failure.
+bool begin_rows(png_structp png, png_infop info, Picture& picture) {
+  if (setjmp(png_jmpbuf(png))) return false;
   png_set_expand(png);  // palettes, fewer than 8 bits, transparent colours
   if (png_get_bit_depth(png, info) == 16) png_set_swap(png);  // to little endian
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  picture = {png_get_image_width(png, info), png_get_image_height(png, info), png_get_channels(png, info),
-             png_get_bit_depth(png, info)};
+  picture.channels = png_get_channels(png, info);
+  picture.bits = png_get_bit_depth(png, info);
   return true;
 }
 
@@ -99,8 +120,10 @@ class Png {
  public:
   explicit Png(bool reads)
       : reads_(reads),
-        png_(reads ? png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure_, fail, ignore)
-                   : png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure_, fail, ignore)),
+        png_(reads ? png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &failure_, fail, ignore, &failure_,
+                                              allocate, release)
+                   : png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &failure_, fail, ignore, &failure_,
+                                               allocate, release)),
         info_(png_ ? png_create_info_struct(png_) : nullptr) {}
   Png(const Png&) = delete;
   Png& operator=(const Png&) = delete;
@@ -113,7 +136,11 @@ class Png {
   png_structp png() const noexcept { return png_; }
   png_infop info() const noexcept { return info_; }
   bool is_ready() const noexcept { return info_ != nullptr; }
-  std::string message() const { return failure_.message; }
+  /// What libpng reported. Throws std::bad_alloc if memory ran out.
+  std::string message() const {
+    if (failure_.out_of_memory) throw std::bad_alloc();
+    return failure_.message;
+  }
 
  private:
   Failure failure_;
@@ -164,17 +191,19 @@ HostArray read_png(const std::filesystem::path& path) try {
   Source source{bytes.data(), bytes.size()};
   Picture picture;
   if (!read_header(png.png(), png.info(), source, picture)) damaged();
+  // Deflate shrinks by at most 1032, and a pixel has at least one bit.
+  if (std::uint64_t{picture.width} * picture.height / (1032 * 8) > bytes.size())
+    throw Error(ErrorCode::parse,
+                path.string() + ": the PNG file is damaged: " +
+                    files::shape_text(std::array<std::int64_t, 2>{picture.height, picture.width}) +
+                    " pixels are more than its " + std::to_string(bytes.size()) +
+                    " bytes can hold; save it again");
+  if (!begin_rows(png.png(), png.info(), picture)) damaged();
   HostArray array;
   array.type = picture.bits == 16 ? ScalarType::u16 : ScalarType::u8;
   array.shape = {picture.height, picture.width};
   if (picture.channels > 1) array.shape.push_back(picture.channels);
-  const std::uint64_t size = files::bytes_of(array.shape, array.type).value_or(0);
-  // Deflate shrinks by at most 1032, and one bit of a palette becomes at most 32.
-  if (size / (1032 * 32) > bytes.size())
-    throw Error(ErrorCode::parse, path.string() + ": the PNG file is damaged: " +
-                                      files::shape_text(array.shape) + " pixels are more than its " +
-                                      std::to_string(bytes.size()) + " bytes can hold; save it again");
-  array.data.resize(size);
+  array.data.resize(files::bytes_of(array.shape, array.type).value());
   std::vector<png_bytep> rows = rows_of(array.data.data(), picture);
   if (!read_rows(png.png(), rows.data())) damaged();
   return array;

@@ -15,11 +15,18 @@ struct Arena::Impl {
 Arena::Arena(unsigned helpers, unsigned entrants)
     : impl_(new Impl{tbb::task_arena(static_cast<int>(helpers + entrants), entrants)}) {}
 
-void Arena::enter(void (*body)(void*), void* context) {
-  impl_->arena.execute([=] { body(context); });
+void Arena::initialize() {
+  impl_->arena.initialize();
 }
 
-void Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) {
+bool Arena::enter(void (*body)(void*), void* context) noexcept try {
+  impl_->arena.execute([=] { body(context); });
+  return true;
+} catch (...) {
+  return false;
+}
+
+bool Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept try {
   impl_->arena.execute([=] {
     tbb::this_task_arena::isolate([=] {
       // One task per participant; the left half of every split stays on this thread, including participant 0.
@@ -31,6 +38,9 @@ void Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* con
           tbb::simple_partitioner{});
     });
   });
+  return true;
+} catch (...) {
+  return false;
 }
 
 }  // namespace weir::cpu

@@ -12,13 +12,19 @@ class Arena {
   /// host.
   Arena(unsigned helpers, unsigned entrants);
 
-  /// Runs `body(context)` on this thread, inside the arena.
-  void enter(void (*body)(void*), void* context);
+  /// Allocates oneTBB's memory for the arena. Throws std::bad_alloc. Without this call, the first thread that
+  /// enters allocates it.
+  void initialize();
+
+  /// Runs `body(context)` on this thread, inside the arena. `body` must not throw. Returns false without
+  /// calling it if oneTBB cannot allocate memory for this thread.
+  bool enter(void (*body)(void*), void* context) noexcept;
 
   /// Runs `body(context, i)` once for each i < participants, body(context, 0) on this thread, and returns
-  /// when all have returned. While it waits, this thread runs only other participants of the same call, so
-  /// that no other stream's work runs on its stack.
-  void fork(unsigned participants, void (*body)(void*, unsigned), void* context);
+  /// true when all have returned. While it waits, this thread runs only other participants of the same call,
+  /// so that no other stream's work runs on its stack. `body` must not throw. Returns false if oneTBB cannot
+  /// allocate memory: then some participants may not have run, and none is running.
+  bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
 
  private:
   struct Impl;

@@ -77,8 +77,8 @@ class Scheduler {
     unsigned draining = draining_.load(std::memory_order_seq_cst);
     return draining < threads_ ? threads_ - draining : 0;
   }
-  /// As Arena::fork. Returns false and does nothing after the process began to exit: oneTBB's destructors run
-  /// next.
+  /// As Arena::fork. After the process began to exit it returns false and does nothing, because oneTBB's
+  /// destructors run next.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
   bool exiting() const noexcept { return exiting_.load(std::memory_order_relaxed); }
   /// Whether a stream with work waits for a thread.

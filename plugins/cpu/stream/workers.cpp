@@ -54,6 +54,7 @@ Scheduler& Scheduler::get() {
 
 void Scheduler::start() {
   std::call_once(started_, [this] {
+    arena_->initialize();  // a worker could not report that memory ran out
     sdk::notice_forks();
     std::atexit([] { Scheduler::get().begin_exit(); });
     for (unsigned i = 0; i < threads_; ++i) {
@@ -70,6 +71,7 @@ void Scheduler::start() {
 
 void Scheduler::enter_and_work() noexcept {
   ask_for_short_latency();
+  // Outside the arena, which the thread cannot enter when memory runs out, a worker drains streams as well.
   if (!exiting_.load(std::memory_order_seq_cst)) {
     arena_->enter(
         [](void* opaque) {
@@ -92,10 +94,10 @@ void Scheduler::begin_exit() noexcept {
 
 bool Scheduler::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept {
   forks_.fetch_add(1, std::memory_order_seq_cst);
-  const bool allowed = !exiting_.load(std::memory_order_seq_cst);
-  if (allowed) arena_->fork(participants, body, context);
+  const bool forked =
+      !exiting_.load(std::memory_order_seq_cst) && arena_->fork(participants, body, context);
   forks_.fetch_sub(1, std::memory_order_seq_cst);
-  return allowed;
+  return forked;
 }
 
 void Scheduler::work() noexcept {

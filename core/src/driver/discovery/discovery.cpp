@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/discovery/discovery.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,27 +12,19 @@
 
 #include "driver/layers.hpp"
 #include "driver/probe/probe_steps.hpp"
+#include "folder_names.hpp"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { closedir(folder); }
-};
-
-// The paths are sorted, so that the result does not depend on the file system. The loop avoids the standard
-// library's directory iterator, which ends the process when memory runs out.
+// The paths are sorted, so that the result does not depend on the file system.
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
-  errno = 0;
-  const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
-  if (!open && errno == ENOMEM) throw std::bad_alloc();
-  while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
+  for_each_name(folder, [&](std::string_view name) {
     if (name.ends_with(".json") && name.front() != '.') manifests.push_back(folder / name);
-  }
+  });
   std::sort(manifests.begin(), manifests.end());
   return manifests;
 }
@@ -100,6 +91,7 @@ void Discovery::take_step(std::size_t number, Step step) {
   try {
     step();
   } catch (const LayersError&) {
+    if (errno == ENOMEM) throw std::bad_alloc();
     throw;
   } catch (const std::bad_alloc&) {  // no statement about the driver
     throw;
@@ -107,6 +99,9 @@ void Discovery::take_step(std::size_t number, Step step) {
     // The loader, files and drivers report a lack of host memory in their own words; errno identifies it.
     if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::out_of_memory) throw;
+    refuse({DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), reinstall(kind_)});
   } catch (const std::exception& error) {
     refuse({DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), reinstall(kind_)});
   }

@@ -323,7 +323,7 @@ Manifest examine_manifest(std::string_view text, const fs::path& file) {
   return ManifestReader(file).read(text);
 }
 
-Manifest examine_manifest(const fs::path& file) {
+Manifest examine_manifest(const fs::path& file) try {
   const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
   if (descriptor.get() < 0) cannot(file, "opened");
@@ -331,6 +331,8 @@ Manifest examine_manifest(const fs::path& file) {
   if (!S_ISREG(info.st_mode))
     throw Error(ErrorCode::system, fmt::format("the manifest {} is not a regular file", file.string()));
   return examine_manifest(read_text(descriptor.get(), file), file);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 Manifest parse_manifest(std::string_view text, const fs::path& file) {

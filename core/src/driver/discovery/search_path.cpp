@@ -131,12 +131,16 @@ std::vector<SearchFolder> driver_search_folders() {
   return plugin_search_folders(PluginKind::driver);
 }
 
-std::vector<fs::path> driver_search_path() {
+std::vector<fs::path> driver_search_path() try {
   return plugin_search_path(PluginKind::driver);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::vector<fs::path> communicator_search_path() {
+std::vector<fs::path> communicator_search_path() try {
   return plugin_search_path(PluginKind::communicator);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 std::vector<fs::path> plugin_search_path(PluginKind kind) {

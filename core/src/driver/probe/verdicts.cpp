@@ -21,6 +21,7 @@
 #include "driver/discovery/manifest.hpp"
 #include "driver/trust/private_folder.hpp"
 #include "driver/trust/trust.hpp"
+#include "folder_names.hpp"
 #include "temporary_file.hpp"
 
 // Used header-only, so that libweir needs no library for it at run time.
@@ -100,15 +101,14 @@ std::string read_file(const fs::path& path) {
 
 // Removes temporary files of processes that were killed while they wrote.
 void remove_leftovers(const fs::path& file) {
-  std::error_code error;
   const std::string prefix = file.filename().string() + ".";
-  for (fs::directory_iterator entry(file.parent_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
+  for_each_name(file.parent_path(), [&](std::string_view name) {
+    if (!name.starts_with(prefix)) return;
+    const fs::path leftover = file.parent_path() / name;
     struct stat info {};
-    if (entry->path().filename().string().starts_with(prefix) && stat(entry->path().c_str(), &info) == 0 &&
-        info.st_mtime < std::time(nullptr) - 60)
-      unlink(entry->path().c_str());
-  }
+    if (stat(leftover.c_str(), &info) == 0 && info.st_mtime < std::time(nullptr) - 60)
+      unlink(leftover.c_str());
+  });
 }
 
 template <class Number>

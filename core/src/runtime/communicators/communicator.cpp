@@ -247,7 +247,7 @@ void Communicator::barrier() const try {
   detail::rethrow_as_error();
 }
 
-void Communicator::synchronize(const StreamRef& stream) const {
+void Communicator::synchronize(const StreamRef& stream) const try {
   try {
     stream.synchronize();
   } catch (const std::exception& error) {
@@ -255,6 +255,8 @@ void Communicator::synchronize(const StreamRef& stream) const {
     throw;
   }
   state_->check();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void Communicator::abort(const std::string& reason) const noexcept {

@@ -117,10 +117,12 @@ ProfileSummary Profile::summary() const {
   return summarize(results());
 }
 
-void Profile::write_trace(const std::filesystem::path& path) const {
+void Profile::write_trace(const std::filesystem::path& path) const try {
   const Device device(&state_->device);
   const std::vector<TaskTime> times = results();
   weir::write_trace(path, times, device.name() + " (" + device.info().name + ")");
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 std::size_t Profile::size() const noexcept {

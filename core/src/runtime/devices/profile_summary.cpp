@@ -26,7 +26,7 @@ std::string time_text(double nanoseconds) {
 
 }  // namespace
 
-ProfileSummary summarize(std::span<const TaskTime> times) {
+ProfileSummary summarize(std::span<const TaskTime> times) try {
   struct Group {
     TaskSummary summary;
     std::vector<double> durations;
@@ -58,9 +58,11 @@ ProfileSummary summarize(std::span<const TaskTime> times) {
   }
   std::ranges::stable_sort(result.tasks, std::greater(), &TaskSummary::total);
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string to_string(const ProfileSummary& summary) {
+std::string to_string(const ProfileSummary& summary) try {
   std::string text = fmt::format("{} tasks in {}, busy for {} ({:.2f} at a time)\n", summary.runs,
                                  time_text(summary.span), time_text(summary.busy), summary.concurrency());
   if (summary.tasks.empty()) return text;
@@ -73,6 +75,8 @@ std::string to_string(const ProfileSummary& summary) {
                         task.bytes ? fmt::format("{:.2f}", task.rate()) : "-", task.kernel, task.task);
   }
   return text;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -73,12 +73,16 @@ std::string trace_of(std::string_view events) {
 
 }  // namespace
 
-std::string chrome_trace(std::span<const TaskTime> times, std::string_view title) {
+std::string chrome_trace(std::span<const TaskTime> times, std::string_view title) try {
   return trace_of(detail::trace_events(times, title, 1));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void write_trace(const std::filesystem::path& path, std::span<const TaskTime> times, std::string_view title) {
+void write_trace(const std::filesystem::path& path, std::span<const TaskTime> times, std::string_view title) try {
   detail::write_trace_file(path, detail::trace_events(times, title, 1));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void detail::write_trace_file(const std::filesystem::path& path, std::string_view events) {

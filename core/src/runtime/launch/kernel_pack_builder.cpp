@@ -118,9 +118,11 @@ void add_target_code(detail::PackDraft& draft, const detail::ProgramState& progr
 
 }  // namespace
 
-PackBuilder::PackBuilder() : draft_(std::make_unique<detail::PackDraft>()) {
+PackBuilder::PackBuilder() try : draft_(std::make_unique<detail::PackDraft>()) {
   draft_->contents.maker = compilation::pack_identity();
   draft_->contents.generator = compilation::generator_words();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 PackBuilder::PackBuilder(PackBuilder&&) noexcept = default;
 PackBuilder& PackBuilder::operator=(PackBuilder&&) noexcept = default;

@@ -32,7 +32,7 @@ std::string_view to_string(LoweringPath path) noexcept {
   return number < path_names.size() ? path_names[number] : "unknown";
 }
 
-std::string to_string(const Lowering& lowering) {
+std::string to_string(const Lowering& lowering) try {
   std::string words;
   for (std::uint32_t number = 0; number < lowering_path_count; ++number) {
     const auto path = static_cast<LoweringPath>(number);
@@ -43,9 +43,11 @@ std::string to_string(const Lowering& lowering) {
     if (path == LoweringPath::packets) words += fmt::format(" of {}", lowering.packet_width);
   }
   return words;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
+std::vector<CompiledVariant> Program::variants(const StreamRef& on) const try {
   if (!state_) detail::throw_dead("kernel");
   const detail::CompiledVariants* all =
       state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
@@ -62,6 +64,8 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
                compiled->plan->tasks[i].merged.size() + compiled->plan->tasks[i].phases.size(), 1))});
   }
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

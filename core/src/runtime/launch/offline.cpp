@@ -115,7 +115,7 @@ codegen::Target target_of(const CompileTarget& target) {
 using detail::target_of;
 using detail::tasks_of;
 
-CompileTarget parse_target(std::string_view words) {
+CompileTarget parse_target(std::string_view words) try {
   CompileTarget target;
   const std::size_t first = words.find(':');
   target.format = words.substr(0, first);
@@ -125,6 +125,8 @@ CompileTarget parse_target(std::string_view words) {
   target.cpu = words.substr(0, second);
   if (second != std::string_view::npos) target.features = words.substr(second + 1);
   return target;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 CompiledProgram compile(const Program& program, const CompileTarget& target) try {

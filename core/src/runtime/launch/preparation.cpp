@@ -174,13 +174,15 @@ bool Preparation::ready() const noexcept {
   return !state_ || state_->jobs.load(std::memory_order_acquire) == 0;
 }
 
-void Preparation::wait() const {
+void Preparation::wait() const try {
   if (!state_) return;
   // In a forked child, a thread of the parent may have held the lock.
   for (const detail::DeviceState* device : state_->devices) device->check_not_forked();
   std::unique_lock lock(state_->mutex);
   state_->ended.wait(lock, [this] { return state_->jobs == 0; });
   if (state_->error) detail::throw_copy(state_->error);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir
