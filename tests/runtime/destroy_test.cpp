@@ -2,9 +2,12 @@
 // Streams that are destroyed while another thread uses them.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/devices/device_state.hpp"
@@ -76,6 +79,47 @@ TEST(DestroyedStream, IsFoundByALaunchThatHasNotSubmittedYet) {
   }
   Watch::get().before("stream_wait_event", nullptr);
   flag.open();
+}
+
+// proves R6, R10
+TEST(DestroyedStream, EndsItsCopiesBeforeTheCallersMemoryIsFreed) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const auto x = device.array<std::int32_t>(100);
+  x.fill(7);
+  std::vector<std::int32_t> host(100);
+  const auto copy_to = [&](const StreamRef& stream) { x.copy_to(stream, host); };
+  const auto copy_from = [&](const StreamRef& stream) { x.copy_from(stream, host); };
+  using Copy = std::function<void(const StreamRef&)>;
+  for (const auto& [call, copy] : {std::pair<const char*, Copy>{"copy_to_host", copy_to},
+                                   std::pair<const char*, Copy>{"copy_to_device", copy_from}}) {
+    SCOPED_TRACE(call);
+    Flag gate;
+    Doomed doomed(device);
+    const StreamRef stream = *doomed.stream;
+    kernels.close_gate(stream, gate);
+    std::thread destroys, opens;
+    std::atomic<bool> opened{false};
+    Watch::get().before(call, [&] {
+      destroys = std::thread([&] { doomed.stream.reset(); });
+      while (stream.alive()) std::this_thread::yield();
+      opens = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        opened = true;
+        gate.open();
+      });
+    });
+    try {
+      copy(stream);
+    } catch (const Error& gone) {
+      EXPECT_EQ(gone.code(), ErrorCode::invalid);
+    }
+    EXPECT_TRUE(opened) << "the copy was still in flight when the call ended";
+    Watch::get().before(call, nullptr);
+    destroys.join();
+    opens.join();
+    device.synchronize();
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using detail::Block;
 using detail::DeviceState;
 using detail::live;
 using detail::StreamManager;
+using detail::StreamPin;
 using detail::StreamState;
 using detail::Submission;
 
@@ -24,10 +25,15 @@ std::string array_word() {
   return "the array";
 }
 
-/// Waits for a copy that uses the caller's memory.
-void wait_for_copy(StreamState& stream) {
+/// Submits a copy that uses the caller's memory, and waits for it, even if another thread destroys the stream
+/// meanwhile: the caller's memory may be freed when this returns or throws.
+template <class Submit>
+void copy_and_wait(const StreamRef& on, const Submit& submit) {
+  StreamState& stream = live(on);
+  const StreamPin pinned(stream);  // keeps the driver's stream, and its slot from being reused
+  submit();
   StreamManager& streams = stream.device.streams;
-  streams.wait_before_throwing(stream, [&] { streams.synchronize(stream); });
+  streams.wait_before_throwing(stream, [&] { streams.synchronize(pinned, stream); });
 }
 
 void check_size(std::size_t host, const AnyArrayView& view) {
@@ -77,15 +83,13 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
 }
 
 void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const try {
-  copy_from_bytes_async(on, source);
-  wait_for_copy(live(on));
+  copy_and_wait(on, [&] { copy_from_bytes_async(on, source); });
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const try {
-  copy_to_bytes_async(on, destination);
-  wait_for_copy(live(on));
+  copy_and_wait(on, [&] { copy_to_bytes_async(on, destination); });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -123,6 +127,8 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                             from.device.device_name(), to.device.device_name(), device.device_name(),
                             possible ? "the stream must be of one of the two devices"
                                      : "there are no peer copies between them"));
+  // The event after the copy, which order_free_after() records, must be of the same stream.
+  const StreamPin pinned(stream);
   to.device.memory.use_by_peer(to, stream);
   from.device.memory.use_by_peer(from, stream);
   {

@@ -18,6 +18,8 @@
 
 namespace weir::detail {
 
+class StreamPin;
+
 class StreamManager {
  public:
   static constexpr std::uint32_t max_leased = 32;
@@ -59,6 +61,8 @@ class StreamManager {
   /// Waits for one stream. Throws its error, or that of a leased stream joined into it, or Error{invalid}
   /// when the stream is gone.
   void synchronize(StreamState& stream);
+  /// The same for a stream that the caller has pinned, which may have been destroyed since.
+  void synchronize(const StreamPin& pinned, StreamState& stream);
   /// Waits for one stream where no error can be reported; a failed wait is retried.
   void wait_for_all_of(StreamState& stream) noexcept;
   /// Runs `wait`, which waits for the stream. If it throws, waits for the stream again before rethrowing,

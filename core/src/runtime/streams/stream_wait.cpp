@@ -109,7 +109,10 @@ void StreamManager::flush_own() noexcept {
 }
 
 void StreamManager::synchronize(StreamState& stream) {
-  const StreamPin pinned(stream);
+  synchronize(StreamPin(stream), stream);
+}
+
+void StreamManager::synchronize(const StreamPin&, StreamState& stream) {
   stream.unflushed.store(false,
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
