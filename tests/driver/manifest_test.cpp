@@ -67,6 +67,8 @@ TEST(Manifest, MalformedJsonIsRefusedWithLineAndColumn) {
 
 TEST(Manifest, EmptyFileIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("is not valid JSON at line 1, column 1"));
+  EXPECT_THAT(refusal("{\n\"abi\": 1e999}"),
+              HasSubstr("is not valid JSON in line 2: number overflow parsing '1e999'"));
 }
 
 TEST(Manifest, TruncatedTextIsRefused) {

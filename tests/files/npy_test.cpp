@@ -145,6 +145,7 @@ TEST_F(Npy, DamagedHeadersAreRefusedWithTheExpectationAndTheFinding) {
   EXPECT_THAT(message("'descr'", "'desxr'"), HasSubstr("no key 'descr'"));
   EXPECT_THAT(message("False", "Maybe"), HasSubstr("expected True or False"));
   EXPECT_THAT(message("'<f4'", "'<f7'"), HasSubstr("unknown type '<f7'"));
+  EXPECT_THAT(message("'<f4'", "'\x1b\x7f\n'"), HasSubstr("unknown type '?" "?" "?'"));
   EXPECT_THAT(message("(2, 3)", "(4611686018427387904, 4611686018427387904)"), HasSubstr("more than 2^63"));
 }
 

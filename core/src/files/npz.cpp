@@ -19,10 +19,10 @@ HostArrays read_npz(const std::filesystem::path& path) try {
        files::read_zip(files::read_file(path, "an existing .npz file"), archive)) {
     std::string_view name = member.name;
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-    HostArray array = files::parse_npy(member.contents, archive + ": member '" + member.name + "'");
+    HostArray array = files::parse_npy(member.contents, archive + ": member '" + files::shown(member.name) + "'");
     if (!arrays.emplace(name, std::move(array)).second)
       throw Error(ErrorCode::parse, archive + ": expected one array of each name, found '" +
-                                        std::string(name) + "' twice; save it again");
+                                        files::shown(name) + "' twice; save it again");
   }
   return arrays;
 } catch (...) {

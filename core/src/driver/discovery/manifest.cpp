@@ -163,7 +163,11 @@ class ManifestReader {
         words.remove_prefix(colon + 2);
       fault(fmt::format("is not valid JSON at {}: {}", line_and_column(text, error.byte), printable(words)));
     } catch (const json::exception& error) {  // a number out of range
-      fault(fmt::format("is not valid JSON: {}", printable(error.what())));
+      // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+      std::string_view words = error.what();
+      if (const auto end = words.find("] "); end != words.npos) words.remove_prefix(end + 2);
+      fault(fmt::format("is not valid JSON in line {}: {}",
+                        line_of(text, static_cast<std::size_t>(read - text.data())), printable(words)));
     }
     return std::nullopt;
   }
