@@ -26,6 +26,7 @@ struct Compiled {
 weir_code_object ptx_of(const std::string& text, const char* target = "sm_70") {
   return {sizeof(weir_code_object), "ptx", target, text.data(), text.size(), "k"};
 }
+weir_code_object ptx_of(std::string&& text, const char* target = "sm_70") = delete;  // which refers to `text`
 
 Compiled compile(weir_device device, const weir_code_object& object) {
   Compiled out;
@@ -74,7 +75,8 @@ TEST_F(Fake, CodeOfOneArchitectureKeepsItsLetter) {
 
 TEST_F(Fake, FailedCompilationHasTheMessageOfAFailedLoad) {
   const int living = fake().living();
-  const weir_code_object broken = ptx_of("error");
+  const std::string text = "error";
+  const weir_code_object broken = ptx_of(text);
   const weir_status status = compile_refused(WEIR_ERROR_CODE_OBJECT, device, broken);
   weir_module out = nullptr;
   const weir_status of_load = refused(WEIR_ERROR_CODE_OBJECT, table().module_load, device, &broken, &out);
