@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "driver/driver_under_test.hpp"
 #include "driver/recorded_table.hpp"
+#include "process/diverted.hpp"
 
 namespace weir::conformance {
 
@@ -69,10 +71,29 @@ std::string_view level_title(int level) {
   return subject() == Subject::driver ? driver_levels.at(index) : communicator_levels.at(index);
 }
 
+namespace {
+
+/// Whether all that is printed comes from the driver: not from a layer, and not from libweir.
+bool may_not_print() {
+  if (subject() != Subject::driver || !judged().layer.library.empty()) return false;
+  const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
+  for (const Requirement& one : requirements())
+    if (one.test_name() == std::string(test->test_suite_name()) + "." + test->name())
+      return one.level <= 5 || one.level == 8;
+  return false;
+}
+
+}  // namespace
+
 void Test::TestBody() {
   struct Report {
     ~Report() {
       for (const std::string& breach : take_breaches()) ADD_FAILURE() << breach;
+      const std::string printed = take_printed();
+      if (!printed.empty() && may_not_print())
+        ADD_FAILURE() << "during this test, this was printed to standard output or standard error: \""
+                      << printed.substr(0, 400) << "\". driver.h: no function prints. Look first at the "
+                      << "functions that the test calls, and at the driver's threads";
     }
   } const report;
   run_requirement();

@@ -166,6 +166,25 @@ WEIR_REQUIREMENT(1, 29, Copies, OfNothingDoNothing,
   EXPECT_EQ(host, 1);
 }
 
+WEIR_REQUIREMENT(1, 37, Copies, OfNothingTakeNull,
+                 "A copy of 0 bytes succeeds and does nothing, also with null for the host memory.") {
+  const Memory memory(100);
+  const Stream stream;
+  const auto expect_taken = [](weir_result result, const weir_status& status) {
+    EXPECT_EQ(result_name(result), "WEIR_OK")
+        << last_slot() << " of 0 bytes with null for the host memory: " << status.message
+        << ". driver.h: a size of 0 has no effect, whatever the host memory is. Look first at how it checks "
+           "pointers";
+  };
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{100}}) {
+    weir_status status = new_status();
+    expect_taken(table().copy_to_device(stream, memory, offset, nullptr, 0, &status), status);
+    status = new_status();
+    expect_taken(table().copy_to_host(stream, nullptr, memory, offset, 0, &status), status);
+  }
+  stream.synchronize();
+}
+
 WEIR_REQUIREMENT(1, 30, Copies, ToTheLastByte, "Copies reach the last byte of an allocation.") {
   const Memory a(100), b(100);
   a.write(Bytes(100, 0));

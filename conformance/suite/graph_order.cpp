@@ -154,6 +154,36 @@ WEIR_REQUIREMENT(
       << "7 runs were launched, each of which appends 1 and then 2 to the log after its length";
 }
 
+WEIR_REQUIREMENT(5, 53, GraphOrder, ALaterRunWaitsForOneOfADestroyedStream,
+                 "While a run of a graph is held in a stream that was destroyed, no node of a later run on "
+                 "another stream starts.") {
+  needs(WEIR_CAP_GRAPHS);
+  HeldKernel held;
+  const Kernel append("append");
+  const Memory log = Memory::of(std::vector<std::int64_t>(9, 0));
+  GraphNodes nodes;
+  const auto first = nodes.kernel(append, arguments(log, std::int64_t{1}));
+  const auto pause = nodes.kernel(held.kernel(), held.arguments(), 1, {first});
+  nodes.kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
+  const Graph graph = nodes.make();
+  const Stream later, control;
+  Stream destroyed;
+  launch(graph, destroyed);
+  ASSERT_TRUE(held.starts());
+  destroyed.destroy();
+  launch(graph, later);
+  later.flush();
+  EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }))
+      << "a run of a graph was held and its stream destroyed; a second run, on another stream, began. "
+         "driver.h: runs "
+         "of one graph never overlap, even in different streams. Look first at what a graph keeps of its "
+         "last run";
+  held.release();
+  later.synchronize();
+  EXPECT_EQ(log.values<std::int64_t>(), (std::vector<std::int64_t>{4, 1, 2, 1, 2, 0, 0, 0, 0}))
+      << "2 runs were launched, each of which appends 1 and then 2 to the log after its length";
+}
+
 WEIR_REQUIREMENT(5, 26, GraphOrder, ARunWaitsForTheStreamsHeldWork,
                  "No node of a run starts while earlier work of its stream is held.") {
   needs(WEIR_CAP_GRAPHS);

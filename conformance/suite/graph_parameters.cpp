@@ -107,6 +107,112 @@ WEIR_REQUIREMENT(
   }
 }
 
+WEIR_REQUIREMENT(5, 50, Graphs, EveryNodeIsChecked,
+                 "A graph with one wrong node returns WEIR_ERROR_INVALID, wherever the node is among 8.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64), other(64);
+  std::uint8_t host[64] = {};
+  const std::uint8_t seven[7] = {};
+  const std::pair<const char*, void (*)(weir_graph_node&)> faults[] = {
+      {"a fill past the end", [](weir_graph_node& node) { node.size = 65; }},
+      {"a pattern of 7 bytes", [](weir_graph_node& node) { node.pattern_size = 7; }},
+      {"an unknown kind", [](weir_graph_node& node) { node.kind = 99; }},
+      {"a copy to the host past the end",
+       [](weir_graph_node& node) { node.kind = WEIR_GRAPH_COPY_TO_HOST, node.source_offset = 1; }},
+      {"a copy to the device past the end",
+       [](weir_graph_node& node) { node.kind = WEIR_GRAPH_COPY_TO_DEVICE, node.destination_offset = 1; }},
+      {"an overlapping copy on the device",
+       [](weir_graph_node& node) { node.kind = WEIR_GRAPH_COPY_ON_DEVICE, node.source = node.destination; }},
+  };
+  constexpr std::uint32_t count = 8;
+  const auto expect_refused = [&](const GraphNodes& nodes, std::uint32_t place, const char* what) {
+    const auto given = nodes.pointers();
+    weir_graph out = nullptr;
+    weir_status status = new_status();
+    EXPECT_EQ(result_name(table().graph_create(device(), count, given.data(), &out, &status)),
+              "WEIR_ERROR_INVALID")
+        << "node " << place << " of " << count << " is " << what
+        << ". driver.h: arguments are checked before anything is created. Look first at the loop over the "
+           "nodes";
+  };
+  for (std::uint32_t place = 0; place < count; ++place)
+    for (const std::uint32_t other_node : {place, count - 1, count}) {
+      GraphNodes nodes;
+      for (std::uint32_t i = 0; i < count; ++i) nodes.fill<std::uint8_t>(memory, i, 1, 1);
+      nodes.depend(place, {other_node});
+      expect_refused(nodes, place, "one that depends on itself or on a later node");
+    }
+  for (const auto& [what, spoil] : faults)
+    for (std::uint32_t place = 0; place < count; ++place) {
+      GraphNodes nodes;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        nodes.fill_bytes(memory, 0, 64, seven, 1, {});
+        if (i) nodes.depend(i, {i - 1});
+      }
+      weir_graph_node& wrong = nodes[place];
+      wrong.source = other;
+      wrong.host_source = wrong.host_destination = host;
+      spoil(wrong);
+      expect_refused(nodes, place, what);
+    }
+}
+
+WEIR_REQUIREMENT(5, 51, Graphs, OfMoreThan65536NodesRun,
+                 "A graph of 70,000 nodes runs whole, in the order of its dependencies.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint32_t count = 70'000;
+  const Memory memory(16);
+  memory.write(Bytes(16, 0));
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 1, 7);
+  for (std::uint32_t i = 1; i < count - 2; ++i) nodes.empty({i % 2 ? 0 : i - 1});
+  // Nodes whose numbers, and those of their dependencies, need more than 16 bits.
+  nodes.copy_on_device(memory, 8, memory, 0, 1, {count - 3});
+  nodes.copy_on_device(memory, 9, memory, 8, 1, {count - 2});
+  const Graph graph = nodes.make();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(8, 2), Bytes(2, 7)))
+      << "node 0 writes a 7, node " << count - 2 << " copies it, and node " << count - 1
+      << " copies the copy. driver.h: the number of nodes is limited by memory only. Look first at the width "
+         "of the "
+      << "numbers of nodes";
+}
+
+WEIR_REQUIREMENT(
+    5, 52, Graphs, KernelsHaveTheirSharedMemory,
+    "A kernel node's block has all the dynamic shared memory that its launch asks for, up to the limit.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel shared("shared");
+  const Stream stream;
+  weir_kernel_info resources{};
+  resources.struct_size = sizeof resources;
+  call(table().kernel_get_info, shared.handle(), &resources);
+  const std::uint32_t most = info().max_shared_bytes - resources.shared_bytes;
+  std::vector<std::uint32_t> sizes = {0, 1, 63, 64, 4095, 4096, 4097, most / 2, most - 1, most};
+  std::erase_if(sizes, [&](std::uint32_t size) { return size > most; });
+  const Memory out(8 * sizes.size());
+  GraphNodes nodes;
+  std::deque<weir_launch> launches;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Arguments values;
+    values.add(out, 8 * i).add(std::int64_t{sizes[i]});
+    const std::uint32_t node = nodes.kernel(shared, values);
+    launches.push_back(*nodes[node].launch);
+    launches.back().dynamic_shared_bytes = sizes[i];
+    nodes[node].launch = &launches.back();
+  }
+  const Graph graph = nodes.make();
+  launch(graph, stream);
+  stream.synchronize();
+  const auto found = out.values<std::int64_t>();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    EXPECT_EQ(found[i], sizes[i])
+        << "bytes of dynamic shared memory that a block of a kernel node wrote and read "
+        << "again, of " << sizes[i] << ". Look first at what a node keeps of its weir_launch";
+}
+
 WEIR_REQUIREMENT(
     5, 32, Graphs, EveryByteOfAPatternCounts,
     "A fill of a graph repeats its whole pattern, whichever byte of it differs from the others.") {
@@ -212,6 +318,50 @@ WEIR_REQUIREMENT(
       << "launch i was submitted after 1 to 4 updates, the last of which writes 10 i + its number into byte "
          "i. Look "
          "first at what graph_update does while launches are pending";
+}
+
+WEIR_REQUIREMENT(5, 70, GraphUpdates, AnEndedLaunchFreesNoOther,
+                 "A launch that was submitted before an update keeps its parameters, also when the launch "
+                 "before it has ended.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory values(64);
+  values.write(Bytes(64, 0));
+  const Stream stream;
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(values, 0, 1, 1);
+  const Graph graph = nodes.make();
+  Bytes expected(64, 0);
+  expected[0] = 1;
+  const auto update = [&](std::uint8_t place) {
+    GraphNodes changed;
+    changed.fill<std::uint8_t>(values, place, 1, static_cast<std::uint8_t>(place + 1));
+    changed.update(graph, 0);
+  };
+  Gate gates[8];
+  std::vector<Event> ends(std::size(gates));
+  gates[0].hold(stream);
+  launch(graph, stream);
+  ends[0].record(stream);
+  for (std::uint8_t i = 1; i < std::size(gates); ++i) {
+    // Launch i is held after launch i - 1 has ended. The updates after it are for launch i + 1.
+    update(i);
+    gates[i].hold(stream);
+    launch(graph, stream);
+    ends[i].record(stream);
+    expected[i] = static_cast<std::uint8_t>(i + 1);
+    gates[i - 1].open();
+    ends[i - 1].synchronize();
+    update(static_cast<std::uint8_t>(i + 32));
+    update(static_cast<std::uint8_t>(i + 48));
+  }
+  gates[std::size(gates) - 1].open();
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(values.read(), expected))
+      << "launch i was to write i + 1 into byte i. While it was held and launch i - 1 had ended, the graph "
+         "was updated "
+         "for launch i + 1. driver.h: launches already submitted keep their parameters. Look first at when "
+         "graph_update "
+         "reuses the memory of older parameters";
 }
 
 WEIR_REQUIREMENT(

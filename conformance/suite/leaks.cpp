@@ -201,6 +201,22 @@ WEIR_REQUIREMENT(
               });
 }
 
+WEIR_REQUIREMENT(
+    2, 82, Leaks, OfRecordsOnOtherStreams,
+    "An event that is recorded on 10,000 streams, one after the other, which are then destroyed, keeps "
+    "none of them.") {
+  const Event plain;
+  std::vector<Event> timed;
+  if (has(WEIR_CAP_TIMED_EVENTS)) timed.emplace_back(WEIR_EVENT_TIMED);
+  expect_flat("stream_create, event_record of an older event, stream_synchronize, stream_destroy", often,
+              [&] {
+                const Stream stream;
+                plain.record(stream);
+                for (const Event& event : timed) event.record(stream);
+                stream.synchronize();
+              });
+}
+
 WEIR_REQUIREMENT(2, 75, Leaks, OfRefusedEvents,
                  "Refusing an event with unknown flags 10,000 times leaks nothing.") {
   device();
@@ -343,6 +359,47 @@ WEIR_REQUIREMENT(4, 46, Leaks, OfCallbacks, "10,000 host callbacks leak nothing.
   const weir_host_callback nothing = [](void*) {};
   expect_flat("stream_host_callback", often, [&] {
     call(table().stream_host_callback, weir_stream(stream), nothing, static_cast<void*>(nullptr));
+    stream.synchronize();
+  });
+}
+
+WEIR_REQUIREMENT(
+    5, 54, Leaks, OfGraphsOfEveryKind,
+    "Making, launching and destroying a graph with a node of each kind 10,000 times leaks nothing.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel sum("sum_values");
+  const Memory memory(64), other(64);
+  const Stream stream;
+  std::uint8_t host[64] = {};
+  Arguments values;
+  values.add(memory);
+  for (std::int64_t i = 0; i < 100; ++i) values.add(i);
+  GraphNodes nodes;
+  nodes.empty();
+  nodes.kernel(sum, values, 1, {0});  // an argument block that drivers are likely to allocate
+  nodes.copy_to_device(other, host, 64, {1});
+  nodes.copy_on_device(memory, 0, other, 0, 64, {2});
+  nodes.fill<std::uint64_t>(memory, 0, 64, 3, {3});
+  nodes.copy_to_host(host, memory, 64, {4});
+  expect_flat("graph_create of a node of each kind, graph_launch, graph_destroy", often, [&] {
+    Graph graph = nodes.make();
+    launch(graph, stream);
+    stream.synchronize();
+  });
+}
+
+WEIR_REQUIREMENT(
+    5, 55, Leaks, OfGraphsOnOtherStreams,
+    "A graph that is launched on 10,000 streams, one after the other, which are then destroyed, keeps none "
+    "of them.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+  const Graph graph = nodes.make();
+  expect_flat("stream_create, graph_launch of one graph, stream_synchronize, stream_destroy", often, [&] {
+    const Stream stream;
+    launch(graph, stream);
     stream.synchronize();
   });
 }

@@ -408,6 +408,77 @@ WEIR_REQUIREMENT(2, 54, Marks, EveryWaitForAStreamHolds,
 }
 
 WEIR_REQUIREMENT(
+    2, 58, Marks, EveryWaitInARowHolds,
+    "A stream with several waits in a row, for events of different streams, waits for each: one of up "
+    "to 5 is held, and the stream does not go on.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  for (std::size_t count = 2; count <= 5; ++count)
+    for (std::size_t last = 0; last < count; ++last) {
+      const Stream waiting;
+      std::vector<Stream> streams(count);
+      std::vector<Event> events(count);
+      Gate own, open, held;  // the waits are queued together, after `own`
+      own.hold(waiting);
+      for (std::size_t i = 0; i < count; ++i) {
+        (i == last ? held : open).hold(streams[i]);
+        events[i].record(streams[i]);
+        waiting.wait(events[i]);
+      }
+      own.open();
+      open.open();
+      const auto begun = std::chrono::steady_clock::now();
+      bool went_on = false;
+      while (!went_on && std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(8))
+        went_on = waiting.done();
+      ASSERT_FALSE(went_on) << "a stream waits for " << count
+                            << " events in a row, each of another stream; event " << last
+                            << " of them is not reached, and stream_query of the waiting stream returned "
+                            << "WEIR_OK. Look first at where stream_wait_event keeps several waits";
+      held.open();
+      waiting.synchronize();
+    }
+}
+
+WEIR_REQUIREMENT(
+    2, 85, Marks, DestroyedStreamsThatWaitComplete,
+    "A stream that is destroyed while it waits for an event completes its work after the event, whether the "
+    "wait has begun or is still queued.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  for (const bool begun : {true, false}) {
+    const Memory memory(64 * 4);
+    memory.write(Bytes(memory.size(), 0));
+    const Stream held;
+    const Event event, end;
+    Stream waiting;
+    Gate gate;
+    gate.hold(held);
+    event.record(held);
+    waiting.wait(event);
+    fill<std::uint8_t>(waiting, memory, 0, 64, 1);
+    fill<std::uint8_t>(waiting, memory, 64, 64, 2);
+    if (begun) {
+      waiting.flush();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    fill<std::uint8_t>(waiting, memory, 128, 64, 3);
+    fill<std::uint8_t>(waiting, memory, 192, 64, 4);
+    end.record(waiting);
+    waiting.destroy();
+    EXPECT_TRUE(never([&] { return end.done(); }))
+        << "a stream that waits for a held event was destroyed; the event after its work is reached";
+    gate.open();
+    end.synchronize();
+    const Bytes found = memory.read();
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(found[64 * i], i + 1)
+          << "the value of fill " << i << " of 4 that were submitted to a stream after a "
+          << "wait; the stream was destroyed " << (begun ? "while it waited" : "at once")
+          << ". driver.h: submitted work completes. Look first at what stream_destroy does "
+          << "with a stream that waits";
+  }
+}
+
+WEIR_REQUIREMENT(
     2, 56, Marks, DestroyedStreamsAreWaitedFor,
     "A stream that waits for an event of a stream that was destroyed while it was held does not go on "
     "before that work.") {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/gate.hpp"
 #include "objects.hpp"
 
 namespace weir::conformance {
@@ -100,6 +101,52 @@ WEIR_REQUIREMENT(1, 09, Memory, FreedMemoryComesBack,
     const Memory memory(size);
     EXPECT_EQ(memory.info().size, size);
   }
+}
+
+/// Allocates and frees a 128th of the memory until that is all of it and a quarter, for 2 seconds at most:
+/// pinning is slow. Free memory is a hint, so that a loss of less than an eighth of all memory passes.
+template <class Round>
+void expect_free_again(const char* what, const Round& round) {
+  std::uint64_t before = 0, total = 0, after = 0;
+  call(table().device_get_memory, device(), &before, &total);
+  if (before < total / 4) throw Skipped("less than a quarter of the memory is free");
+  int rounds = 0;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (rounds < 160 && std::chrono::steady_clock::now() < limit) round(total / 128), ++rounds;
+  const bool free_again = eventually([&] {
+    call(table().device_get_memory, device(), &after, &total);
+    return after + total / 8 >= before;
+  });
+  EXPECT_TRUE(free_again) << rounds << " times, a 128th of the memory was allocated and freed with " << what
+                          << "; device_get_memory reported " << before << " free bytes before and " << after
+                          << " after, of " << total << ". Look first at what counts allocated memory";
+}
+
+WEIR_REQUIREMENT(1, 63, Memory, FreedMemoryIsFree,
+                 "Memory that was allocated and freed counts as free again.") {
+  expect_free_again("memory_allocate and memory_free", [](std::uint64_t size) { const Memory memory(size); });
+}
+
+WEIR_REQUIREMENT(4, 27, Memory, FreedMemoryOfOtherKindsIsFree,
+                 "Pinned and stream-ordered memory that was allocated and freed counts as free again.") {
+  if (!has(WEIR_CAP_PINNED_MEMORY) && !has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
+    throw Unsupported("the device has neither PINNED_MEMORY nor STREAM_ORDERED_ALLOCATION");
+  if (has(WEIR_CAP_PINNED_MEMORY))
+    expect_free_again("memory_allocate of pinned memory and memory_free",
+                      [](std::uint64_t size) { const Memory memory(size, WEIR_MEMORY_PINNED); });
+  if (!has(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) return;
+  const Stream stream;
+  for (const bool free_in_order : {true, false})
+    expect_free_again(free_in_order ? "memory_allocate_async and memory_free_async"
+                                    : "memory_allocate_async and memory_free",
+                      [&](std::uint64_t size) {
+                        const weir_memory_options options = memory_options(size);
+                        weir_allocation memory = nullptr;
+                        call(table().memory_allocate_async, weir_stream(stream), &options, &memory);
+                        if (free_in_order) call(table().memory_free_async, weir_stream(stream), memory);
+                        stream.synchronize();
+                        if (!free_in_order) call(table().memory_free, memory);
+                      });
 }
 
 WEIR_REQUIREMENT(1, 10, Memory, HostPointerSeesTheMemory,

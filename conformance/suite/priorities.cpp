@@ -235,6 +235,99 @@ WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(there));
 }
 
+/// A kernel of another device. Throws Skipped if that device runs other code than the device under test.
+Kernel kernel_of(weir_device other) {
+  try {
+    return Kernel("iota", other);
+  } catch (const CallFailed& failed) {
+    if (failed.result != WEIR_ERROR_CODE_OBJECT) throw;
+    throw Skipped("the other device runs other code");
+  }
+}
+
+WEIR_REQUIREMENT(4, 78, PeerCopies, StreamsOfOtherDevicesAreInvalid,
+                 "copy_peer on a stream whose device has neither the source nor the destination returns "
+                 "WEIR_ERROR_INVALID and changes nothing.") {
+  needs(WEIR_CAP_PEER_COPY);
+  const weir_device other = other_device();
+  const Memory from(64, WEIR_MEMORY_DEVICE, other), to(64, WEIR_MEMORY_DEVICE, other);
+  const Stream stream, other_stream(other);
+  fill<std::uint8_t>(other_stream, from, 0, 64, 1);
+  fill<std::uint8_t>(other_stream, to, 0, 64, 2);
+  other_stream.synchronize();
+  refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(to), std::uint64_t{0},
+          weir_allocation(from), std::uint64_t{0}, std::uint64_t{64});
+  stream.synchronize();
+  Bytes host(64);
+  call(table().copy_to_host, weir_stream(other_stream), static_cast<void*>(host.data()), weir_allocation(to),
+       std::uint64_t{0}, std::uint64_t{64});
+  other_stream.synchronize();
+  EXPECT_TRUE(same_bytes(host, Bytes(64, 2))) << "a copy that was refused ran";
+}
+
+WEIR_REQUIREMENT(
+    3, 26, Launches, KernelsOfAnotherDeviceAreInvalid,
+    "kernel_launch of a kernel on a stream of another device returns WEIR_ERROR_INVALID, and nothing runs.") {
+  const weir_device other = other_device();
+  const Kernel here("iota"), there(kernel_of(other));
+  const Memory out = Memory::of(std::vector<std::int64_t>(8, -1));
+  const Stream stream, other_stream(other);
+  Arguments values = arguments(out, std::int64_t{8}, std::int64_t{5});
+  values.pad_to(here.ready().argument_bytes);
+  const weir_launch launches[] = {here.launch_of(values), there.launch_of(values)};
+  refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream), &launches[1]);
+  refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(other_stream), &launches[0]);
+  stream.synchronize();
+  other_stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), std::vector<std::int64_t>(8, -1)) << "a launch that was refused ran";
+}
+
+WEIR_REQUIREMENT(
+    5, 49, PeerCopies, NodesOfAnotherDeviceAreInvalid,
+    "A node of each kind with a kernel or memory of another device returns WEIR_ERROR_INVALID, when the "
+    "graph is made and when the node is updated.") {
+  needs(WEIR_CAP_GRAPHS);
+  const weir_device other = other_device();
+  const Memory here(64), apart(64), there(64, WEIR_MEMORY_DEVICE, other);
+  std::uint8_t host[64] = {};
+  const auto expect_refused = [&](const GraphNodes& right, const GraphNodes& wrong, const char* what) {
+    const auto given = wrong.pointers();
+    weir_graph out = nullptr;
+    weir_status status = new_status();
+    EXPECT_EQ(result_name(table().graph_create(device(), 1, given.data(), &out, &status)),
+              "WEIR_ERROR_INVALID")
+        << "graph_create: " << what
+        << " of another device. Look first at which objects of a node are checked";
+    const Graph graph = right.make();
+    status = new_status();
+    const weir_result result = table().graph_update(graph, 0, given[0], &status);
+    EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED)
+        << "graph_update to " << what << " of another device returned " << result_name(result)
+        << "; expected WEIR_ERROR_INVALID";
+  };
+  const auto pair = [&](const char* what, const auto& add) {
+    GraphNodes right, wrong;
+    add(right, weir_allocation(here));
+    add(wrong, weir_allocation(there));
+    expect_refused(right, wrong, what);
+  };
+  pair("the destination of a fill",
+       [&](GraphNodes& nodes, weir_allocation to) { nodes.fill<std::uint8_t>(to, 0, 64, 1); });
+  pair("the destination of a copy from the host",
+       [&](GraphNodes& nodes, weir_allocation to) { nodes.copy_to_device(to, host, 64); });
+  pair("the source of a copy to the host",
+       [&](GraphNodes& nodes, weir_allocation from) { nodes.copy_to_host(host, from, 64); });
+  pair("the destination of a copy on the device",
+       [&](GraphNodes& nodes, weir_allocation to) { nodes.copy_on_device(to, 0, apart, 0, 64); });
+  pair("the source of a copy on the device",
+       [&](GraphNodes& nodes, weir_allocation from) { nodes.copy_on_device(apart, 0, from, 0, 64); });
+  const Kernel kernel("iota"), foreign(kernel_of(other));
+  GraphNodes right, wrong;
+  right.kernel(kernel, arguments(here, std::int64_t{8}, std::int64_t{1}));
+  wrong.kernel(foreign, arguments(here, std::int64_t{8}, std::int64_t{1}));
+  expect_refused(right, wrong, "a kernel");
+}
+
 WEIR_REQUIREMENT(
     5, 33, PeerCopies, GraphsOfAnotherDeviceAreInvalid,
     "graph_launch on a stream of another device, and a node with memory of another device, return "

@@ -204,6 +204,84 @@ WEIR_REQUIREMENT(
   for (int i = 0; i < 1000 && ended < streams; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// Runs in a process of its own, in which no other opening keeps the device open.
+WEIR_REQUIREMENT(0, 56, FirstCall, CanBeOpenedAgainAfterItsLastClose,
+                 "A device whose last opening was closed can be opened and used again, as often as wanted.") {
+  needs_device();
+  constexpr const char* advice =
+      ". No other opening was left. driver.h: device_open opens the device and counts. Look first at what "
+      "device_close ends and device_open does not begin again";
+  for (int round = 0; round < 4; ++round) {
+    weir_status status = new_status();
+    weir_device opened = nullptr;
+    weir_stream stream = nullptr;
+    std::uint64_t free = 0, total = 0;
+    ASSERT_EQ(table().device_open(judged().device, &opened, &status), WEIR_OK)
+        << "device_open after " << round << " rounds of device_open and device_close: " << status.message
+        << advice;
+    ASSERT_EQ(table().device_get_memory(opened, &free, &total, &status), WEIR_OK)
+        << "device_get_memory after " << round
+        << " rounds of device_open and device_close: " << status.message << advice;
+    ASSERT_EQ(table().stream_create(opened, nullptr, &stream, &status), WEIR_OK)
+        << "stream_create after " << round << " rounds of device_open and device_close: " << status.message
+        << advice;
+    call(table().stream_synchronize, stream);
+    call(table().stream_destroy, stream);
+    call(table().device_close, opened);
+  }
+}
+
+// Runs in a process of its own, in which the device was never opened.
+WEIR_REQUIREMENT(
+    0, 58, FirstCall, AreDescribedWithoutAnOpening,
+    "device_get_info describes a device that was not opened yet, and in the same way one whose last "
+    "opening was closed.") {
+  needs_device();
+  const auto described = [](const char* when) {
+    weir_device_info filled{};
+    filled.struct_size = sizeof filled;
+    weir_status status = new_status();
+    const weir_result result = table().device_get_info(judged().device, &filled, &status);
+    EXPECT_EQ(result_name(result), "WEIR_OK")
+        << "device_get_info " << when << ": " << status.message
+        << ". It takes an index, so that hosts describe devices that they do not open";
+    return filled;
+  };
+  const weir_device_info before = described("of a device that was never opened");
+  weir_device opened = nullptr;
+  call(table().device_open, judged().device, &opened);
+  call(table().device_close, opened);
+  const weir_device_info after = described("of a device whose last opening was closed");
+  EXPECT_STREQ(before.name, after.name);
+  EXPECT_EQ(before.capabilities, after.capabilities);
+  EXPECT_EQ(before.max_block_threads, after.max_block_threads);
+}
+
+// Runs in a process of its own, in which no other opening keeps the second device open.
+WEIR_REQUIREMENT(2, 76, FirstCall, TheLastCloseLeavesOutOtherDevices,
+                 "The last device_close of one device returns while work of another device is held.") {
+  needs_device();
+  if (device_count() < 2) throw Skipped("there is no second device");
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const std::uint32_t second = judged().device == 0 ? 1 : 0;
+  weir_device opened = nullptr;
+  call(table().device_open, second, &opened);
+  const Event end;
+  Stream held;
+  Gate gate;
+  gate.hold(held);
+  end.record(held);
+  held.destroy();  // the device counts it as unfinished
+  {
+    const Stream other(opened);
+    other.synchronize();
+  }
+  call(table().device_close, opened);  // a call that waits lets the gate open late, which is a failure
+  EXPECT_FALSE(end.done());
+  gate.open();
+  end.synchronize();
+}
+
 // Runs in a process that has not used the driver, so that its child can.
 WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
                  "A process exits promptly although a kernel runs.") {

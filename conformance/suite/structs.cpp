@@ -81,6 +81,54 @@ WEIR_REQUIREMENT(4, 59, Structs, LargerDescriptionsOfMemoryAreAccepted,
 }
 
 WEIR_REQUIREMENT(
+    4, 17, Structs, LargerOptionsOfStreamOrderedMemoryAreAccepted,
+    "memory_allocate_async accepts options with a struct_size larger than today's, and reads no alignment "
+    "past a smaller one.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const auto expect_taken = [&](const weir_memory_options* options, const char* what) {
+    weir_allocation out = nullptr;
+    weir_status status = new_status();
+    ASSERT_EQ(table().memory_allocate_async(stream, options, &out, &status), WEIR_OK)
+        << "memory_allocate_async with " << what << ": " << status.message << advice;
+    call(table().memory_free_async, weir_stream(stream), out);
+  };
+  expect_taken(Larger<weir_memory_options>(memory_options(1000)).get(), "a struct_size larger than today's");
+  if (WEIR_ABI_MINOR(raw_table().abi_version) < 1) return;
+  expect_taken(
+      Sized<weir_memory_options>(memory_options(1000), offsetof(weir_memory_options, alignment)).get(),
+      "a struct_size that ends before the alignment");
+  stream.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    5, 39, Structs, LargerLaunchesOfNodesAreAccepted,
+    "A kernel node whose launch has a struct_size larger than today's is accepted, when the graph is made "
+    "and when the node is updated.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory out(8 * 64);
+  GraphNodes nodes;
+  nodes.kernel(iota, arguments(out, std::int64_t{64}, std::int64_t{5}));
+  const Larger<weir_launch> larger(*nodes[0].launch);
+  nodes[0].launch = larger.get();
+  const Larger<weir_graph_node> node(nodes[0]);
+  const weir_graph_node* const given[] = {node.get()};
+  Graph graph;
+  weir_status status = new_status();
+  ASSERT_EQ(table().graph_create(device(), 1, given, graph.out(), &status), WEIR_OK)
+      << "graph_create with a kernel node whose launch is larger: " << status.message << advice;
+  const weir_result updated = table().graph_update(graph, 0, node.get(), &status);
+  ASSERT_TRUE(updated == WEIR_OK || updated == WEIR_ERROR_UNSUPPORTED)
+      << "graph_update with a kernel node whose launch is larger returned " << result_name(updated) << ": "
+      << status.message << advice;
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>()[63], 68) << advice;
+}
+
+WEIR_REQUIREMENT(
     1, 15, Structs, LargerMemoryOptionsAreAccepted,
     "memory_allocate and memory_get_info accept structs with a struct_size larger than today's.") {
   const Larger<weir_memory_options> options(memory_options(1000));
@@ -143,6 +191,21 @@ WEIR_REQUIREMENT(
   call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(launch.get()));
   stream.synchronize();
   EXPECT_EQ(out.values<std::int64_t>()[63], 68) << advice;
+}
+
+WEIR_REQUIREMENT(3, 27, Structs, MissingArgumentsOfLaunchesAreNull,
+                 "kernel_launch of a kernel without parameters reads no arguments past struct_size.") {
+  needs_version(1);
+  const Kernel nothing("nothing");
+  const weir_launch given = nothing.launch_of(Arguments());
+  if (given.argument_bytes) throw Unsupported("the kernel 'nothing' has an argument block");
+  const Sized<weir_launch> launch(given, offsetof(weir_launch, arguments));
+  const Stream stream;
+  weir_status status = new_status();
+  EXPECT_EQ(result_name(table().kernel_launch(stream, launch.get(), &status)), "WEIR_OK")
+      << "kernel_launch of a kernel without parameters, with a struct_size that ends before the arguments: "
+      << status.message << advice;
+  stream.synchronize();
 }
 
 WEIR_REQUIREMENT(3, 19, Structs, MissingNamesOfCodeObjectsAreNull,

@@ -78,6 +78,75 @@ WEIR_REQUIREMENT(
   EXPECT_GE(out, 0);
 }
 
+WEIR_REQUIREMENT(
+    2, 78, TimedEvents, BothMustBeReached,
+    "event_elapsed returns WEIR_NOT_READY while either of its events is not reached, also if the other "
+    "is, and leaves the output alone.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Stream held, free;
+  const Event pending(WEIR_EVENT_TIMED), reached(WEIR_EVENT_TIMED);
+  Gate gate;
+  gate.hold(held);
+  pending.record(held);
+  reached.record(free);
+  reached.synchronize();
+  double out = -1;
+  const auto expect_not_ready = [&](const Event& start, const Event& end, const char* which) {
+    EXPECT_EQ(result_name(result_of(table().event_elapsed, weir_event(start), weir_event(end), &out)),
+              "WEIR_NOT_READY")
+        << which
+        << " is recorded on a held stream, and the other event is reached. driver.h: both must be reached. "
+        << "Look first at which events event_elapsed queries";
+    EXPECT_EQ(out, -1) << "WEIR_NOT_READY leaves out_nanoseconds alone";
+  };
+  expect_not_ready(pending, reached, "start");
+  expect_not_ready(reached, pending, "end");
+  expect_not_ready(pending, pending, "start, which is also end,");
+  gate.open();
+  pending.synchronize();
+  call(table().event_elapsed, weir_event(pending), weir_event(reached), &out);
+  EXPECT_LE(out, 0) << "start was reached after end: the time from start to end is negative";
+  call(table().event_elapsed, weir_event(reached), weir_event(pending), &out);
+  EXPECT_GE(out, 0) << "start was reached before end";
+  call(table().event_elapsed, weir_event(reached), weir_event(reached), &out);
+  EXPECT_EQ(out, 0) << "start is end";
+}
+
+WEIR_REQUIREMENT(
+    2, 79, TimedEvents, ResolveATenthOfAMillisecond,
+    "event_elapsed resolves 100 microseconds: host callbacks of half a millisecond between events are "
+    "measured to that.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t rounds = 20;
+  const Stream stream;
+  std::vector<Event> events;
+  for (std::size_t i = 0; i <= rounds; ++i) events.emplace_back(WEIR_EVENT_TIMED);
+  std::vector<double> spent(rounds, 0);
+  const weir_host_callback spend = [](void* user) {
+    const auto begun = Clock::now();
+    auto now = begun;
+    while (now - begun < std::chrono::microseconds(500)) now = Clock::now();
+    *static_cast<double*>(user) = std::chrono::duration<double, std::nano>(now - begun).count();
+  };
+  events[0].record(stream);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    call(table().stream_host_callback, weir_stream(stream), spend, static_cast<void*>(&spent[i]));
+    events[i + 1].record(stream);
+  }
+  stream.synchronize();
+  for (std::size_t i = 0; i < rounds; ++i) {
+    double measured = 0;
+    call(table().event_elapsed, weir_event(events[i]), weir_event(events[i + 1]), &measured);
+    // A host callback between the events took that long, so that a shorter time is wrong by the rest.
+    ASSERT_GE(measured, spent[i] - 100'000)
+        << "nanoseconds between two events around a host callback that ran for " << spent[i]
+        << "; driver.h: exact to 100,000. Look first at the unit and the type of the time stamps";
+  }
+}
+
 WEIR_REQUIREMENT(2, 63, TimedEvents, NeverRecordedIsInvalid,
                  "event_elapsed returns WEIR_ERROR_INVALID if an event was never recorded.") {
   needs(WEIR_CAP_TIMED_EVENTS);

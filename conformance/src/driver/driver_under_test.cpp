@@ -69,6 +69,11 @@ const weir_driver_table& table() {
   return recorded;
 }
 
+const weir_driver_table& quick_table() {
+  table();
+  return quick_record();
+}
+
 std::uint32_t device_count() {
   static const std::uint32_t count = [] {
     std::uint32_t out = 0;

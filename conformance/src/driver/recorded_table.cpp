@@ -54,6 +54,13 @@ struct Recorded<index, weir_result (*)(Arguments...)> {
     return result;
   }
 
+  static weir_result call_quickly(Arguments... arguments) {
+    trace_begin(index);
+    const weir_result result = real ? real(arguments...) : missing(status_of(arguments...));
+    trace_end(index, result);
+    return result;
+  }
+
   static weir_result missing(weir_status* status) {
     if (status && status->struct_size >= sizeof *status) {
       status->code = WEIR_ERROR_UNSUPPORTED;
@@ -90,6 +97,12 @@ bool fills(const weir_driver_table& table, int slot) {
   return function != nullptr;
 }
 
+namespace {
+
+weir_driver_table quick;
+
+}  // namespace
+
 const weir_driver_table& record(const weir_driver_table& table) {
   static weir_driver_table recorded;
   recorded = {};
@@ -100,10 +113,15 @@ const weir_driver_table& record(const weir_driver_table& table) {
     using Here = Recorded<index_##slot, decltype(weir_driver_table::slot)>; \
     Here::real = fills(table, index_##slot) ? table.slot : nullptr;         \
     recorded.slot = &Here::call;                                            \
+    quick.slot = &Here::call_quickly;                                       \
   }
 #include <weir/sdk/slots.def>
 #undef WEIR_SLOT
   return recorded;
+}
+
+const weir_driver_table& quick_record() {
+  return quick;
 }
 
 weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,

@@ -30,6 +30,9 @@ bool fills(const weir_driver_table& table, int slot);
 /// as in libweir. A process has one such table: the one of the last call.
 const weir_driver_table& record(const weir_driver_table& table);
 
+/// The table of the last call of record() without checks and counts of the calls.
+const weir_driver_table& quick_record();
+
 /// Calls the entry point and counts the call.
 weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,
                        weir_status* status);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <set>
 #include <system_error>
 #include <vector>
@@ -57,11 +58,17 @@ std::string in_flight(const Trace& trace) {
 std::string text_of(const Trace& trace) {
   const std::string pending = in_flight(trace);
   const std::uint32_t count = trace.count.load(std::memory_order_acquire);
-  std::string calls, previous;
+  constexpr std::size_t most_groups = 24;
+  std::deque<std::string> groups;
+  bool all = count <= max_calls;
+  std::string previous;
   std::uint32_t repeats = 0;
   const auto flush = [&] {
     if (previous.empty()) return;
-    calls += (calls.empty() ? "" : ", ") + previous + (repeats > 1 ? " x" + std::to_string(repeats) : "");
+    groups.push_back(previous + (repeats > 1 ? " x" + std::to_string(repeats) : ""));
+    if (groups.size() <= most_groups) return;
+    groups.pop_front();
+    all = false;
   };
   for (std::uint32_t i = count > max_calls ? count - max_calls : 0; i < count; ++i) {
     const std::uint32_t entry = trace.last[i % max_calls].load(std::memory_order_relaxed);
@@ -78,10 +85,12 @@ std::string text_of(const Trace& trace) {
     repeats = 1;
   }
   flush();
+  std::string calls;
+  for (const std::string& group : groups) calls += (calls.empty() ? "" : ", ") + group;
   std::string text;
   if (!pending.empty()) text += "Calls in flight: " + pending + ".\n";
   if (!calls.empty())
-    text += "Calls before it" + std::string(count > max_calls ? ", the last ones: " : ": ") + calls + ".\n";
+    text += "Calls before it" + std::string(all ? ": " : ", the last ones: ") + calls + ".\n";
   if (!text.empty()) text.pop_back();
   return text;
 }

@@ -35,6 +35,7 @@ Child::Child(std::vector<std::string> arguments, const std::string& input) {
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ == 0) {
     dup2(to_child[0], STDIN_FILENO);
+    output_.take_over();
     fcntl(from_child[1], F_SETFD, 0);
     fcntl(trace_.descriptor(), F_SETFD, 0);
     execv("/proc/self/exe", raw.data());

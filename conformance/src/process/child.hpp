@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driver/trace.hpp"
+#include "process/diverted.hpp"
 
 namespace weir::conformance {
 
@@ -34,6 +35,8 @@ class Child {
   std::optional<std::string> ending(Clock::time_point until);
   /// True if another process held the report descriptor open when the child exited.
   bool left_a_process() const { return left_a_process_; }
+  /// Passes on what the child has printed since the last call, and returns whether there was any.
+  bool pass_on_output() { return output_.pass_on(); }
   /// The calls in flight and the last calls of the child; see trace.hpp.
   std::string trace() const { return trace_.text(); }
 
@@ -41,6 +44,7 @@ class Child {
   bool has_ended() const;
 
   const TraceMemory trace_;
+  SharedOutput output_;
   pid_t process_ = -1;
   int answers_ = -1;
   bool left_a_process_ = false;

@@ -7,6 +7,30 @@
 
 namespace weir::conformance {
 
+/// Standard output and standard error of a worker: a file in memory that it shares with its supervisor.
+class SharedOutput {
+ public:
+  /// Throws std::system_error.
+  SharedOutput();
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+  ~SharedOutput();
+
+  /// Makes it this process's standard output and standard error.
+  void take_over() const;
+  /// Writes to standard error what was written since the last call, and returns whether there was any.
+  bool pass_on();
+
+ private:
+  int descriptor_ = -1;
+  long passed_on_ = 0;
+};
+
+/// States that this process writes to a SharedOutput.
+void use_shared_output();
+/// The text that this process has written to its SharedOutput since the last call; "" without one.
+std::string take_printed();
+
 /// Redirects standard output and standard error to a file during its lifetime. Throws std::runtime_error
 /// without a temporary file.
 class Diverted {

@@ -67,6 +67,7 @@ class Supervisor {
         began = Clock::now();
       } else if (message.at("event") == "end" && running) {
         add_calls(message.at("calls"));
+        child.pass_on_output();
         finish(outcome_of(message.at("outcome")), message.at("milliseconds"), message.at("message"));
       } else if (message.at("event") == "calls") {
         add_calls(message.at("calls"));
@@ -90,6 +91,7 @@ class Supervisor {
       if (!running && left.empty()) {
         if (!ending || !ending->empty() || child.left_a_process())
           run_.driver["exit"] = how(child, ending, limit);
+        child.pass_on_output();
         return left;
       }
       if (!running) running = left.front();  // it exited before it began the next test

@@ -13,6 +13,7 @@
 #include "driver/driver_under_test.hpp"
 #include "driver/recorded_table.hpp"
 #include "driver/trace.hpp"
+#include "process/diverted.hpp"
 #include "requirement.hpp"
 
 namespace weir::conformance {
@@ -60,6 +61,7 @@ class Reporter : public testing::EmptyTestEventListener {
 
   void OnTestStart(const testing::TestInfo& test) override {
     begin_trace();
+    (void)take_printed();
     calls_.clear();
     write_line(output_, {{"event", "begin"}, {"test", full_name(test)}});
   }
@@ -133,6 +135,7 @@ json described_device() {
 
 int run_worker(int output) {
   keep_from_programs(output);
+  use_shared_output();
   if (subject() == Subject::driver) let_the_api_find_the_driver();
   std::string filter;
   for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;

@@ -330,7 +330,7 @@ typedef struct weir_graph_node {
   uint32_t kind;                /* enum weir_graph_node_kind */
   uint32_t dependency_count;
   uint32_t pattern_size;
-  const uint32_t *dependencies; /* nodes that end before this one begins: indices below its own */
+  const uint32_t *dependencies; /* nodes that end before this one begins: indices below its own, none twice */
   const weir_launch *launch;
   weir_allocation destination;
   uint64_t destination_offset;
@@ -433,8 +433,9 @@ typedef struct weir_driver_table {
   /* (required) Blocks until the last mark is reached; returns immediately if there is none. */
   weir_result (*event_synchronize)(weir_event event, weir_status *status);
 
-  /* [TIMED_EVENTS] Nanoseconds from `start` to `end`. Both must be timed and reached: WEIR_NOT_READY before
-   * that, WEIR_ERROR_INVALID if one is not timed or was never recorded. */
+  /* [TIMED_EVENTS] Nanoseconds from `start` to `end`, exact to 100,000; negative if `end` was reached first. Both
+   * must be timed and reached: WEIR_NOT_READY before that, WEIR_ERROR_INVALID if one is not timed or was never
+   * recorded. */
   weir_result (*event_elapsed)(weir_event start, weir_event end, double *out_nanoseconds, weir_status *status);
 
   /* -- memory -- */
@@ -470,7 +471,7 @@ typedef struct weir_driver_table {
 
   /* -- copies and fills: a range outside its allocation returns WEIR_ERROR_INVALID before anything is
    * submitted; a size
-   *    of 0 has no effect -- */
+   *    of 0 has no effect, also with null for the host memory -- */
 
   /* (required) Submits. `source` must stay valid and unchanged until the stream has passed the copy. */
   weir_result (*copy_to_device)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,

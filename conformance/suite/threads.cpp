@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on several threads at once, at the level of their functions: a driver that blocks in one call lets
+// others proceed, all threads that wait go on, and objects are created and destroyed by threads at once.
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "process/interruptions.hpp"
+
+namespace weir::conformance {
+namespace {
+
+/// Runs `work(i)` on `count` threads that begin at the same time and are interrupted at any instruction.
+template <class Work>
+void at_once(int count, const Work& work) {
+  std::barrier begin(count);
+  Interruptions interruptions;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      const Interruptions::Here here(interruptions);
+      begin.arrive_and_wait();
+      work(i);
+    });
+}
+
+Race new_race() {
+  return Race(std::chrono::milliseconds(judged().thorough ? 2000 : 250));
+}
+
+/// One more than a small machine has cores: when one is interrupted, others run.
+constexpr int racers = 3;
+
+/// Creates and destroys objects on several threads at once; `create` and `destroy` return a result.
+template <class Handle, class Create, class Destroy>
+void create_at_once(const char* what, const Create& create, const Destroy& destroy) {
+  std::mutex mutex;
+  std::set<Handle> in_use;
+  int twice = 0;
+  std::atomic<int> failed{0};
+  const Race race = new_race();
+  at_once(racers, [&](int) {
+    while (failed == 0 && race.goes_on()) {
+      Handle made[32] = {};
+      for (Handle& one : made)
+        if (create(&one) != WEIR_OK || !one) ++failed, one = nullptr;
+      {
+        const std::lock_guard lock(mutex);
+        for (const Handle one : made) twice += one && !in_use.insert(one).second;
+      }
+      {
+        const std::lock_guard lock(mutex);
+        for (const Handle one : made) in_use.erase(one);
+      }
+      for (const Handle one : made)
+        if (one && destroy(one) != WEIR_OK) ++failed;
+    }
+  });
+  EXPECT_EQ(twice, 0) << racers << " threads created and destroyed " << what
+                      << " at the same time; so often, a handle was given "
+                      << "out that another thread had not destroyed. driver.h: every function may be called "
+                         "from several threads at "
+                      << "once. Look first at the lock of the list that new objects are taken from";
+  EXPECT_EQ(failed, 0)
+      << "of the calls that created or destroyed " << what << " on " << racers
+      << " threads at the same time failed. Look first at the lock of the driver's lists of objects "
+      << "and at its counts of memory";
+}
+
+WEIR_REQUIREMENT(0, 57, Status, ThreadsGetTheirOwnMessages,
+                 "Calls that fail on several threads at once each fill their own message.") {
+  needs_device();
+  // Different calls with texts of different lengths. A driver's text for one call may vary with the state of
+  // the device; then it is not compared.
+  const auto text_of = [](int thread) {
+    weir_status status = new_status();
+    weir_device opened = nullptr;
+    weir_device_info filled{};
+    filled.struct_size = sizeof filled;
+    const void* extension = nullptr;
+    std::string name(static_cast<std::size_t>(32 * thread + 1), static_cast<char>('a' + thread));
+    switch (thread % 3) {
+      case 0:
+        (void)quick_table().device_open(device_count() + static_cast<std::uint32_t>(thread), &opened,
+                                        &status);
+        break;
+      case 1:
+        (void)quick_table().device_get_info(device_count() + 10'000, &filled, &status);
+        break;
+      default:
+        (void)quick_table().get_extension(name.c_str(), 1, &extension, &status);
+    }
+    status.message[sizeof status.message - 1] = 0;
+    return std::string(status.message);
+  };
+  constexpr int threads = 6;
+  std::vector<std::string> expected;
+  for (int i = 0; i < threads; ++i) {
+    expected.push_back(text_of(i));
+    if (text_of(i) != expected.back()) expected.back().clear();
+  }
+  std::mutex mutex;
+  std::string wrong, instead_of;
+  std::atomic<bool> stop{false};
+  const Race race = new_race();
+  at_once(threads, [&](int i) {
+    const std::string& own = expected[static_cast<std::size_t>(i)];
+    while (!own.empty() && !stop && race.goes_on()) {
+      const std::string text = text_of(i);
+      if (text == own) continue;
+      const std::lock_guard lock(mutex);
+      wrong = text, instead_of = own;
+      stop = true;
+    }
+  });
+  EXPECT_EQ(wrong, instead_of) << "threads made calls that fail at the same time, and one of them got this "
+                                  "message instead of its own. "
+                                  "driver.h: every function may be called from several threads at once, and "
+                                  "the caller owns the status. "
+                                  "Look first at the buffer in which the driver formats messages";
+}
+
+WEIR_REQUIREMENT(
+    1, 62, Memory, ThreadsAllocateAtOnce,
+    "Threads that allocate, fill, read and free memory at the same time have memory of their own.") {
+  device();
+  create_at_once<weir_allocation>(
+      "memory",
+      [](weir_allocation* out) {
+        const weir_memory_options options = memory_options(256);
+        return result_of(quick_table().memory_allocate, device(), &options, out);
+      },
+      [](weir_allocation memory) { return result_of(quick_table().memory_free, memory); });
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  EXPECT_LE(free, total);
+}
+
+WEIR_REQUIREMENT(
+    2, 81, Streams, ThreadsCreateAndDestroyAtOnce,
+    "Threads create and destroy streams and events at the same time, each with handles of its own.") {
+  device();
+  create_at_once<weir_event>(
+      "events",
+      [](weir_event* out) {
+        return result_of(quick_table().event_create, device(), std::uint32_t{WEIR_EVENT_PLAIN}, out);
+      },
+      [](weir_event event) { return result_of(quick_table().event_destroy, event); });
+  create_at_once<weir_stream>(
+      "streams",
+      [](weir_stream* out) {
+        return result_of(quick_table().stream_create, device(),
+                         static_cast<const weir_stream_options*>(nullptr), out);
+      },
+      [](weir_stream stream) { return result_of(quick_table().stream_destroy, stream); });
+}
+
+WEIR_REQUIREMENT(
+    2, 83, Streams, ThreadsSubmitToOneAtOnce,
+    "Threads submit to one stream at the same time: each one's work runs once and in its order.") {
+  constexpr int threads = 4;
+  constexpr std::uint64_t each = 400, bytes = 8 * (each + 1);
+  const Stream stream;
+  const Memory memory(threads * bytes);
+  memory.write(Bytes(memory.size(), 0xff));
+  std::atomic<int> failed{0};
+  at_once(threads, [&](int i) {
+    const std::uint64_t base = static_cast<std::uint64_t>(i) * bytes;
+    const std::uint64_t value = 1000 + static_cast<std::uint64_t>(i);
+    const weir_allocation to = memory;
+    if (result_of(table().fill, weir_stream(stream), to, base, std::uint64_t{8},
+                  static_cast<const void*>(&value), 8u) != WEIR_OK)
+      ++failed;
+    // Each copies what the one before it wrote.
+    for (std::uint64_t k = 0; k < each; ++k)
+      if (result_of(table().copy_on_device, weir_stream(stream), to, base + 8 * (k + 1), to, base + 8 * k,
+                    std::uint64_t{8}) != WEIR_OK)
+        ++failed;
+  });
+  stream.synchronize();
+  EXPECT_EQ(failed, 0) << "of the submissions";
+  const auto values = memory.values<std::uint64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(values[i], 1000 + i / (each + 1))
+        << threads << " threads submitted to one stream at the same time: each a fill and " << each
+        << " copies, of which each copies the 8 bytes that the one before it wrote. Work " << i % (each + 1)
+        << " of thread " << i / (each + 1)
+        << " was lost or ran out of order. driver.h: calls that submit to one "
+        << "stream from several threads take effect one after the other. Look first at the lock of the "
+           "stream's queue";
+}
+
+WEIR_REQUIREMENT(2, 84, Events, ThreadsUseOneAtOnce,
+                 "Threads record one event, query it and let streams wait for it at the same time; then it "
+                 "reports its last "
+                 "record.") {
+  const Memory memory(64);
+  for (const bool timed : {false, true}) {
+    if (timed && !has(WEIR_CAP_TIMED_EVENTS)) continue;
+    const Event event(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN);
+    std::vector<Stream> streams(racers);
+    // The streams have run different numbers of submissions, so that a mark that mixes two records is never
+    // reached.
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      for (std::size_t k = 0; k < 2000 * i; ++k) {
+        fill<std::uint8_t>(streams[i], memory, 0, 64, 1);
+        if (k % 400 == 0) streams[i].synchronize();
+      }
+    std::atomic<int> failed{0};
+    const Race race = new_race();
+    do {
+      at_once(racers, [&](int i) {
+        const weir_stream own = streams[static_cast<std::size_t>(i)];
+        weir_status status = new_status();
+        const auto expect_ok = [&](weir_result result) {
+          failed += result != WEIR_OK && result != WEIR_NOT_READY;
+        };
+        for (int round = 0; round < 200; ++round) {
+          for (int k = 0; k < (timed ? 2 : 8); ++k)
+            expect_ok(quick_table().event_record(event, own, &status));
+          expect_ok(quick_table().stream_wait_event(own, event, &status));
+          expect_ok(quick_table().event_query(event, &status));
+        }
+      });
+      EXPECT_EQ(failed, 0) << "of the calls of " << racers
+                           << " threads that used one event at the same time failed";
+      for (const Stream& stream : streams)
+        EXPECT_TRUE(eventually([&] { return stream.done(); }))
+            << racers
+            << " threads recorded one event, each on its stream, and let their streams wait for it at the "
+               "same "
+            << "time. A stream waits for a record that is never reached. driver.h: every function may be "
+               "called from "
+            << "several threads at once for one object. Look first at the lock of the event's mark";
+      EXPECT_TRUE(event.done())
+          << "all streams are done, and event_query of an event that " << racers
+          << " threads recorded on them at the same time returned WEIR_NOT_READY. Look first at "
+          << "the lock of the event's mark";
+      if (HasFailure()) return;
+      event.synchronize();
+    } while (race.goes_on());
+    // The event is whole: it holds back a stream that waits for a held record, and lets it go.
+    Gate gate;
+    gate.hold(streams[0]);
+    event.record(streams[0]);
+    streams[1].wait(event);
+    streams[1].flush();
+    EXPECT_FALSE(event.done()) << "the event was recorded on a held stream after that";
+    gate.open();
+    streams[1].synchronize();
+    EXPECT_TRUE(event.done());
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 56, Graphs, ThreadsMakeThemAtOnce,
+    "Threads make, launch and destroy graphs of their own at the same time; each runs its own nodes.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint32_t most = 16, together = 16;
+  std::vector<Memory> memories;
+  for (int i = 0; i < racers; ++i) memories.emplace_back(most);
+  std::vector<Stream> streams(racers);
+  std::mutex mutex;
+  std::string wrong;
+  std::atomic<bool> stop{false};
+  const Race race = new_race();
+  at_once(racers, [&](int i) {
+    const auto thread = static_cast<std::size_t>(i);
+    const weir_stream stream = streams[thread];
+    for (std::uint32_t round = thread; !stop && race.goes_on(); round += racers) {
+      // Different numbers of nodes on each thread.
+      const std::uint32_t count = 2 + round % (most - 2);
+      const auto value = static_cast<std::uint8_t>(1 + round % 250);
+      std::uint8_t zeros[most] = {}, found[together][most] = {};
+      weir_graph graphs[together] = {};
+      weir_status status = new_status();
+      weir_result result = WEIR_OK;
+      for (std::uint32_t g = 0; g < together && result == WEIR_OK; ++g) {
+        GraphNodes nodes;
+        nodes.copy_to_device(memories[thread], zeros, most);
+        std::vector<std::uint32_t> fills;
+        for (std::uint32_t k = 0; k < count; ++k)
+          fills.push_back(nodes.fill<std::uint8_t>(memories[thread], k, 1, value, {0}));
+        nodes.depend(nodes.copy_to_host(found[g], memories[thread], most), fills);
+        const auto given = nodes.pointers();
+        result = quick_table().graph_create(device(), nodes.size(), given.data(), &graphs[g], &status);
+        if (result == WEIR_OK) result = quick_table().graph_launch(graphs[g], stream, &status);
+      }
+      (void)quick_table().stream_synchronize(stream, &status);
+      for (const weir_graph graph : graphs)
+        if (graph) (void)quick_table().graph_destroy(graph, &status);
+      const bool right = std::ranges::all_of(found, [&](const auto& bytes) {
+        for (std::uint32_t k = 0; k < most; ++k)
+          if (bytes[k] != (k < count ? value : 0)) return false;
+        return true;
+      });
+      if (result == WEIR_OK && right) continue;
+      const std::lock_guard lock(mutex);
+      wrong = "a graph of a copy, " + std::to_string(count) +
+              " fills of 1 byte after it and a copy back after these, made on thread " + std::to_string(i) +
+              (result == WEIR_OK ? ", did not fill these bytes"
+                                 : ": " + result_name(result) + ": " + status.message);
+      stop = true;
+    }
+  });
+  EXPECT_EQ(wrong, "")
+      << "while " << racers << " threads made graphs at the same time. driver.h: every function may "
+      << "be called from several threads at once. Look first at what graph_create keeps outside of "
+      << "the graph";
+}
+
+/// Waits until threads are in `calls` calls of `slot`, and for a moment in which they fall asleep there.
+void let_them_wait(const std::atomic<int>& calling, int calls) {
+  while (calling < calls) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+WEIR_REQUIREMENT(
+    2, 77, Events, AllWaitingThreadsGoOn,
+    "All threads that wait in event_synchronize for one event, and in stream_synchronize for one stream, "
+    "go on when it is reached.") {
+  constexpr int each = 4;
+  struct Waiting {
+    std::atomic<int> calling{0}, of_event{0}, of_stream{0};
+  };
+  // Threads of a driver that is wrong never return, so that they must not use this function's variables.
+  const auto state = std::make_shared<Waiting>();
+  Stream held;
+  Event event;
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  device();
+  for (int i = 0; i < 2 * each; ++i)
+    std::thread([state, i, on = weir_stream(held), mark = weir_event(event)] {
+      ++state->calling;
+      if (i % 2) {
+        (void)result_of(table().event_synchronize, mark);
+        ++state->of_event;
+      } else {
+        (void)result_of(table().stream_synchronize, on);
+        ++state->of_stream;
+      }
+    }).detach();
+  let_them_wait(state->calling, 2 * each);
+  EXPECT_EQ(state->of_event + state->of_stream, 0) << "a thread went on while the stream was held";
+  gate.open();
+  if (eventually([&] { return state->of_event == each && state->of_stream == each; })) return;
+  ADD_FAILURE() << each << " threads waited in event_synchronize for an event of a held stream and " << each
+                << " in stream_synchronize for the stream. It went on, and only " << state->of_event
+                << " and " << state->of_stream
+                << " of them returned. Look first at how many waiting threads are woken when a "
+                << "mark is reached: notify_all, not notify_one";
+  held.release();  // in use by the threads
+  event.release();
+}
+
+WEIR_REQUIREMENT(
+    2, 80, Streams, CallsProceedWhileThreadsWait,
+    "While threads wait in event_synchronize and in stream_synchronize, calls for other streams, events "
+    "and memory return, also of these two functions.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(64), other(64);
+  const Stream held, free;
+  const Event event, reached;
+  // Created first: stream_create may wait for work.
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  std::atomic<int> calling{0};
+  std::jthread in_event([&] {
+    ++calling;
+    (void)result_of(table().event_synchronize, weir_event(event));
+  });
+  std::jthread in_stream([&] {
+    ++calling;
+    (void)result_of(table().stream_synchronize, weir_stream(held));
+  });
+  let_them_wait(calling, 2);
+  // A call that waits for one of the two threads lets the gate open late, which is a failure.
+  fill<std::uint8_t>(free, memory, 0, 64, 1);
+  reached.record(free);
+  reached.synchronize();
+  free.synchronize();
+  (void)event.done();
+  (void)held.done();
+  held.flush();
+  fill<std::uint8_t>(held, other, 0, 64, 1);
+  {
+    const Event made;
+    made.record(free);
+    made.synchronize();
+    free.wait(made);
+  }
+  std::uint64_t unused = 0, total = 0;
+  call(table().device_get_memory, device(), &unused, &total);
+  weir_device opened = nullptr;
+  call(table().device_open, judged().device, &opened);
+  call(table().device_close, opened);
+  (void)memory.info();
+  free.synchronize();
+  gate.open();
+}
+
+}  // namespace
+}  // namespace weir::conformance
