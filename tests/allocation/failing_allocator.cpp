@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preloaded library that fails one allocation of a process: number WEIR_FAIL_ALLOCATION, from 1, of those
 // that libweir and its drivers ask for, themselves or through the C and C++ libraries, oneTBB and libpng. The
-// program, the compiler and other libraries are left alone. At the end of the process it writes into the descriptor
+// program, the compiler and other libraries are left alone. With WEIR_FAIL_ONLY it counts only those that pass
+// through a library whose name begins so. At the end of the process it writes into the descriptor
 // WEIR_ALLOCATION_COUNT how many there were. With WEIR_FAIL_TRACE it prints the stack of the allocation that
 // it fails.
 #include <dlfcn.h>
@@ -35,12 +36,20 @@ thread_local bool inside = false;  // a stack walk may allocate
 
 enum class Owner { counted, ignored, carrier };
 
-Owner owner_of(const void* address) {
+std::string_view only;
+
+// The file name of the library at that address; empty for the program.
+std::string_view name_of(const void* address) {
   dl_find_object found;
-  if (_dl_find_object(const_cast<void*>(address), &found) != 0) return Owner::ignored;
+  if (_dl_find_object(const_cast<void*>(address), &found) != 0) return {};
   std::string_view name = found.dlfo_link_map->l_name;
-  if (name.empty()) return Owner::ignored;  // the program, which may allocate as it likes
   if (const auto slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  return name;
+}
+
+Owner owner_of(const void* address) {
+  const std::string_view name = name_of(address);
+  if (name.empty()) return Owner::ignored;  // the program, which may allocate as it likes
   if (name.starts_with("libweir.so") ||
       (name.starts_with("libweir-") && !name.starts_with("libweir-codegen")))
     return Owner::counted;
@@ -50,23 +59,31 @@ Owner owner_of(const void* address) {
   return Owner::ignored;
 }
 
+struct Found {
+  Owner owner = Owner::ignored;
+  bool passed = only.empty();
+};
+
 _Unwind_Reason_Code look(_Unwind_Context* context, void* user) {
-  const Owner owner = owner_of(reinterpret_cast<const void*>(_Unwind_GetIP(context) - 1));
+  auto* found = static_cast<Found*>(user);
+  const auto* address = reinterpret_cast<const void*>(_Unwind_GetIP(context) - 1);
+  const Owner owner = owner_of(address);
+  found->passed = found->passed || name_of(address).starts_with(only);
   if (owner == Owner::carrier) return _URC_NO_REASON;
-  *static_cast<Owner*>(user) = owner;
+  found->owner = owner;
   return _URC_END_OF_STACK;
 }
 
 bool fails(const void* caller) {
   if (!active || inside) return false;
   inside = true;
-  Owner owner = owner_of(caller);
-  if (owner == Owner::carrier) {
-    owner = Owner::ignored;
-    _Unwind_Backtrace(&look, &owner);
+  Found found{owner_of(caller)};
+  if (found.owner == Owner::carrier) {
+    found.owner = Owner::ignored;
+    _Unwind_Backtrace(&look, &found);
   }
   bool failed = false;
-  if (owner == Owner::counted && ++count == fails_at) {
+  if (found.owner == Owner::counted && found.passed && ++count == fails_at) {
     failed = true;
     if (trace) {
       void* frames[40];
@@ -84,6 +101,7 @@ __attribute__((constructor)) void start() {
   const char* const at = std::getenv("WEIR_FAIL_ALLOCATION");
   const char* const to = std::getenv("WEIR_ALLOCATION_COUNT");
   trace = std::getenv("WEIR_FAIL_TRACE");
+  if (const char* const name = std::getenv("WEIR_FAIL_ONLY")) only = name;
   fails_at = at ? std::strtoull(at, nullptr, 10) : 0;
   report_to = to ? std::atoi(to) : -1;
   unsetenv("WEIR_FAIL_ALLOCATION");  // not for the processes that this one starts

@@ -6,20 +6,26 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <memory>
+#include <utility>
+
 namespace weir::cpu {
 
 struct Arena::Impl {
   tbb::task_arena arena;
 };
 
-Arena::Arena(unsigned helpers, unsigned entrants)
-    : impl_(new Impl{tbb::task_arena(static_cast<int>(helpers + entrants), entrants)}) {}
 
 void Arena::initialize() {
-  impl_->arena.initialize();
+  if (std::exchange(tried_, true)) return;
+  auto impl =
+      std::make_unique<Impl>(Impl{tbb::task_arena(static_cast<int>(helpers_ + entrants_), entrants_)});
+  impl->arena.initialize();
+  impl_ = impl.release();
 }
 
 bool Arena::enter(void (*body)(void*), void* context) noexcept try {
+  if (!impl_) return false;
   impl_->arena.execute([=] { body(context); });
   return true;
 } catch (...) {
@@ -27,6 +33,7 @@ bool Arena::enter(void (*body)(void*), void* context) noexcept try {
 }
 
 bool Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept try {
+  if (!impl_) return false;
   impl_->arena.execute([=] {
     tbb::this_task_arena::isolate([=] {
       // One task per participant; the left half of every split stays on this thread, including participant 0.

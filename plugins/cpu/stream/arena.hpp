@@ -2,18 +2,17 @@
 // The oneTBB arena in which all work runs.
 #pragma once
 
-#include <memory>
-
 namespace weir::cpu {
 
 class Arena {
  public:
   /// `helpers`: TBB's threads that may join; `entrants`: reserved places for threads of the driver and of the
   /// host.
-  Arena(unsigned helpers, unsigned entrants);
+  Arena(unsigned helpers, unsigned entrants) noexcept : helpers_(helpers), entrants_(entrants) {}
 
-  /// Allocates oneTBB's memory for the arena. Throws std::bad_alloc. Without this call, the first thread that
-  /// enters allocates it.
+  /// Makes oneTBB's arena; before the other functions. Throws std::bad_alloc the first time. Calls after that
+  /// do nothing, because oneTBB waits forever for its initialization that failed: enter() and fork() then
+  /// return false.
   void initialize();
 
   /// Runs `body(context)` on this thread, inside the arena. `body` must not throw. Returns false without
@@ -28,7 +27,9 @@ class Arena {
 
  private:
   struct Impl;
-  Impl* impl_;  // never freed: threads may still be inside when the process ends
+  const unsigned helpers_, entrants_;
+  bool tried_ = false;
+  Impl* impl_ = nullptr;  // never freed: threads may still be inside when the process ends
 };
 
 }  // namespace weir::cpu

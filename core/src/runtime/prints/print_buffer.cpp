@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -155,28 +156,42 @@ PrintBuffer& print_buffer(StreamState& stream) {
   return *expected;
 }
 
-void show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
-  // A function of on_print that waits for a stream, against its contract, finds nothing instead of a
-  // deadlock.
-  thread_local bool is_showing = false;
-  if (is_showing) return;
-  struct Showing {
-    Showing() { is_showing = true; }
-    ~Showing() { is_showing = false; }
-  } const showing;
-  const std::lock_guard lock(buffer.showing);
-  const std::vector<std::byte> bytes = take(stream, buffer);
-  if (bytes.empty()) return;
+namespace {
+
+/// Passes on the lines of `buffer.taken` and empties it.
+void show_taken(const StreamState& stream, PrintBuffer& buffer) {
+  if (buffer.taken.empty()) return;
   std::uint32_t lost = 0;
-  std::vector<std::string> lines = lines_of(bytes, lost);
+  std::vector<std::string> lines = lines_of(buffer.taken, lost);
   if (lost != 0)
     lines.push_back(fmt::format(
         "weir: {} more lines of kernels on {} were lost, because a stream keeps {} bytes of them between two "
         "waits; wait for it more often, or set WEIR_PRINT_BYTES to a larger number",
         lost, stream.device.device_name(), buffer.bytes));
   output_lines(lines);
-} catch (
-    ...) {  // the device's failure is reported by the call that waited; without memory the lines are lost
+  buffer.taken = {};
+}
+
+}  // namespace
+
+bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
+  // A function of on_print that waits for a stream, against its contract, finds nothing instead of a
+  // deadlock.
+  thread_local bool is_showing = false;
+  if (is_showing) return true;
+  struct Showing {
+    Showing() { is_showing = true; }
+    ~Showing() { is_showing = false; }
+  } const showing;
+  const std::lock_guard lock(buffer.showing);
+  show_taken(stream, buffer);
+  buffer.taken = take(stream, buffer);
+  show_taken(stream, buffer);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+} catch (...) {  // the device's failure is reported by the call that waited
+  return true;
 }
 
 }  // namespace weir::detail

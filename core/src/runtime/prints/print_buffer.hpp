@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "ir/print_buffer.hpp"
 #include "runtime/memory/report_memory.hpp"
@@ -19,6 +21,7 @@ struct PrintBuffer {
   std::uint64_t bytes = 0;
   std::atomic<std::uint32_t> launches{0};
   std::mutex showing;  ///< held while lines are read and passed on, which keeps their order
+  std::vector<std::byte> taken;  ///< contents whose lines were not passed on, because memory ran out
 
   /// Null if the host cannot read it in place.
   ir::PrintHeader* header() const noexcept { return static_cast<ir::PrintHeader*>(memory.host); }
@@ -29,11 +32,13 @@ struct PrintBuffer {
 PrintBuffer& print_buffer(StreamState& stream);
 
 /// Passes on the lines of the stream's finished work; the caller has waited for it. Takes the submission
-/// lock. Lines are lost when the device fails and the host cannot read the buffer in place.
-void show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept;
-inline void show_printed_lines(StreamState& stream) noexcept {
+/// lock. Lines are lost when the device fails and the host cannot read the buffer in place. Returns false if
+/// memory ran out: the next call passes the lines on.
+bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept;
+inline bool show_printed_lines(StreamState& stream) noexcept {
   if (PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire)) [[unlikely]]
-    show_printed_lines(stream, *buffer);
+    return show_printed_lines(stream, *buffer);
+  return true;
 }
 
 }  // namespace weir::detail

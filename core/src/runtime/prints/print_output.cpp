@@ -27,7 +27,7 @@ Output& print_output() {
 
 }  // namespace
 
-void output_lines(std::span<const std::string> lines) noexcept try {
+void output_lines(std::span<const std::string> lines) {
   std::shared_ptr<const Receiver> receiver;
   {
     Output& output = print_output();
@@ -46,7 +46,6 @@ void output_lines(std::span<const std::string> lines) noexcept try {
   for (const std::string& line : lines) text += line + '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);  // so that the lines are there if the program crashes next
-} catch (...) {         // without memory the lines are lost
 }
 
 }  // namespace detail

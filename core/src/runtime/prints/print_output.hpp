@@ -6,7 +6,8 @@
 
 namespace weir::detail {
 
-/// Passes lines without newlines to the function of on_print, or writes them to standard output.
-void output_lines(std::span<const std::string> lines) noexcept;
+/// Passes lines without newlines to the function of on_print, or writes them to standard output. Throws
+/// std::bad_alloc before the first line.
+void output_lines(std::span<const std::string> lines);
 
 }  // namespace weir::detail

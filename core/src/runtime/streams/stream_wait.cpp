@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "runtime/devices/device_state.hpp"
@@ -126,9 +127,10 @@ void StreamManager::synchronize(const StreamPin&, StreamState& stream) {
     throw;
   }
   stream.note_completion(submitted);
-  show_printed_lines(stream);
+  const bool shown = show_printed_lines(stream);
   if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure_after_wait(stream);
+  if (!shown) throw std::bad_alloc();
 }
 
 bool StreamManager::query(StreamState& stream) {
@@ -141,9 +143,10 @@ bool StreamManager::query(StreamState& stream) {
   });
   if (!done) return false;
   stream.note_completion(submitted);
-  show_printed_lines(stream);
+  const bool shown = show_printed_lines(stream);
   if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure(stream);
+  if (!shown) throw std::bad_alloc();
   return true;
 }
 
