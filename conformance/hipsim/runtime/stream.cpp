@@ -35,12 +35,15 @@ Stream::Stream(int device, unsigned flags, int priority)
       thread_([queue = queue_] { serve(queue); }) {}
 
 Stream::~Stream() {
+  // The thread owns its queue and ends after the last work. It is detached while it cannot end yet:
+  // pthread_detach of glibc 2.36 accesses a thread that ends at the same time after its memory was freed
+  // (glibc bug 19951).
+  thread_.detach();
   {
     const std::scoped_lock lock(queue_->mutex);
     queue_->closing = true;
   }
   queue_->changed.notify_all();
-  thread_.detach();  // the thread owns its queue and ends after the last work
 }
 
 void Stream::serve(const std::shared_ptr<Queue>& queue) {
