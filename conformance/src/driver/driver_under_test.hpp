@@ -56,7 +56,7 @@ const weir_driver_table& raw_table();
 /// The driver's table, wrapped by the layer if there is one, with all slots filled and calls counted. All
 /// tests call this one.
 const weir_driver_table& table();
-/// The same without checks and counts of the calls, which take longer than many calls. For races.
+/// The same without checks, counts and a trace of the calls, which take longer than many calls. For races.
 const weir_driver_table& quick_table();
 /// The device under test. It stays open until the process exits.
 weir_device device();

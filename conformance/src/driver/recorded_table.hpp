@@ -30,7 +30,8 @@ bool fills(const weir_driver_table& table, int slot);
 /// as in libweir. A process has one such table: the one of the last call.
 const weir_driver_table& record(const weir_driver_table& table);
 
-/// The table of the last call of record() without checks and counts of the calls.
+/// The table of the last call of record() without checks, counts and a trace of the calls: missing slots are
+/// filled.
 const weir_driver_table& quick_record();
 
 /// Calls the entry point and counts the call.
