@@ -87,6 +87,7 @@ TEST(DestroyedStream, EndsItsCopiesBeforeTheCallersMemoryIsFreed) {
   const Kernels kernels(device);
   const auto x = device.array<std::int32_t>(100);
   x.fill(7);
+  device.synchronize();  // before copies on other streams
   std::vector<std::int32_t> host(100);
   const auto copy_to = [&](const StreamRef& stream) { x.copy_to(stream, host); };
   const auto copy_from = [&](const StreamRef& stream) { x.copy_from(stream, host); };
