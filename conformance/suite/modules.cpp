@@ -249,17 +249,20 @@ WEIR_REQUIREMENT(3, 20, Modules, NamesAreComparedWhole,
          "first at how module_get_kernel compares names";
 }
 
+std::string in_capitals(std::string text) {
+  for (char& letter : text)
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  return text;
+}
+
 WEIR_REQUIREMENT(
     3, 24, Modules, SimilarNamesAreNotFound,
     "A name that is shorter or longer than a kernel's, or in other letters, returns WEIR_ERROR_NOT_FOUND, "
     "also after that kernel was looked up.") {
   const Kernel iota("iota");
   const std::string& symbol = iota.ready().symbol;
-  std::string upper = symbol;
-  for (char& letter : upper)
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
   for (const std::string& name : {symbol.substr(0, symbol.size() - 1), symbol.substr(1), symbol + "2",
-                                  symbol + " ", " " + symbol, upper}) {
+                                  symbol + " ", " " + symbol, in_capitals(symbol)}) {
     weir_kernel found = nullptr;
     weir_status status = new_status();
     const weir_result result =
@@ -274,12 +277,10 @@ WEIR_REQUIREMENT(3, 25, Modules, SimilarFormatsAreRefused,
                  "A format that is shorter or longer than a listed one, or in other letters, returns "
                  "WEIR_ERROR_CODE_OBJECT.") {
   const ReadyKernel& ready = ready_kernel("iota");
-  std::string upper = ready.format;
-  for (char& letter : upper)
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
   for (const std::string& format :
        {std::string(), ready.format.substr(0, ready.format.size() - 1), ready.format.substr(0, 3),
-        ready.format + "2", ready.format + "-2", ready.format.substr(1), upper}) {
+        ready.format + "2", ready.format + "-2", ready.format.substr(1),
+        in_capitals(ready.format)}) {
     bool listed = false;
     for (std::uint32_t i = 0; i < info().code_target_count; ++i)
       listed |= info().code_targets[i].format == format;

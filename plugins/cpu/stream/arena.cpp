@@ -15,7 +15,6 @@ struct Arena::Impl {
   tbb::task_arena arena;
 };
 
-
 void Arena::initialize() {
   if (std::exchange(tried_, true)) return;
   auto impl =
