@@ -164,7 +164,7 @@ TEST_F(PackCommand, DamagedCodeIsGeneratedAnew) {
   EXPECT_EQ(weir(run).status, 0);
   const ProgramResult result = bare(run);
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("or damaged"));
+  EXPECT_THAT(result.err, HasSubstr("but the code for elf-x86_64:x86-64-v3 is damaged"));
   fs::resize_file(path("k.weirpack"), static_cast<std::uintmax_t>(size) - 1);
   EXPECT_THAT(weir(run).err, HasSubstr("it is truncated or damaged; make it again"));
 }

@@ -117,37 +117,40 @@ std::vector<codegen::CodeObject> read_all(const Candidate& from, const ir::Kerne
   return objects;
 }
 
-std::string list_of_targets(const PackContents& contents, const std::string& kernel) {
+/// The targets of the pack for which `choose` is true of some code of the kernel.
+template <class Choose>
+std::string list_of_targets(const PackContents& contents, const std::string& kernel, const Choose& choose) {
   std::string list;
   for (std::uint32_t t = 0; t < contents.targets.size(); ++t) {
     const PackContents::Target& target = contents.targets[t];
-    const auto is_its_code = [&](const PackContents::Code& code) {
-      return code.target == t && contents.kernels[code.kernel].name == kernel;
+    const auto is_chosen = [&](const PackContents::Code& code) {
+      return code.target == t && contents.kernels[code.kernel].name == kernel && choose(target, code);
     };
-    if (std::ranges::any_of(contents.codes, is_its_code))
+    if (std::ranges::any_of(contents.codes, is_chosen))
       list += (list.empty() ? "" : ", ") + target_words(target.format, target.cpu, target.features);
   }
   return list;
 }
 
-bool lists(const PackContents& contents, std::span<const codegen::Target> loads) {
-  return std::ranges::any_of(contents.targets, [&](const PackContents::Target& target) {
-    return std::ranges::any_of(loads, [&](const codegen::Target& device) {
-      return device.format == target.format && device.cpu == target.cpu;
-    });
-  });
-}
-
 std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
                      std::span<const codegen::Target> loads) {
   const PackContents& contents = pack.file.contents();
-  const std::string targets = list_of_targets(contents, kernel);
+  const std::string targets = list_of_targets(contents, kernel, [](auto&, auto&) { return true; });
   if (targets.empty()) return fmt::format("{} does not contain it", pack.name);
   if (!pack.usable())
     return fmt::format("{} has it, but was made by {}, and this is {}", pack.name, contents.maker,
                        pack_identity());
-  if (lists(contents, loads))
-    return fmt::format("{} has it for {}, but for other statements or assumptions, or damaged", pack.name,
+  // candidates() tries all targets of a format, because only the driver knows which processors its own includes.
+  const auto may_load = [&](const PackContents::Target& target, auto&) {
+    return std::ranges::any_of(loads, [&](const auto& device) { return device.format == target.format; });
+  };
+  const std::string damaged = list_of_targets(contents, kernel, [&](const auto& target, const auto& code) {
+    return may_load(target, code) && !pack.file.read(code.place);
+  });
+  if (!damaged.empty())
+    return fmt::format("{} has it for {}, but the code for {} is damaged", pack.name, targets, damaged);
+  if (!list_of_targets(contents, kernel, may_load).empty())
+    return fmt::format("{} has it for {}, but for other statements, assumptions or processors", pack.name,
                        targets);
   return fmt::format("{} has it for {}", pack.name, targets);
 }
