@@ -41,6 +41,7 @@ Lowering lower_task(llvm::Module& module, const ir::Kernel& kernel, const ir::Ta
   f.return_block->moveAfter(&f.function->back());
   f.b.SetInsertPoint(f.return_block);
   f.b.CreateRetVoid();
+  f.lay_out_block_memory();
   check_stack(f);
   return f.lowering;
 }

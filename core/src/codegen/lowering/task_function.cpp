@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lowering/task_function.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <weir/error.hpp>
 
 #include "codegen/targets/thread_model.hpp"
 #include "ir/error_record.hpp"
 
 namespace weir::codegen {
+namespace {
+
+constexpr std::uint64_t block_memory_alignment = 16;  // bytes
+
+}  // namespace
 
 llvm::Type* register_type(llvm::LLVMContext& context, ScalarType type) {
   return type == ScalarType::boolean ? llvm::Type::getInt1Ty(context) : memory_type(context, type);
@@ -61,22 +68,56 @@ llvm::AllocaInst* TaskFunction::stack_slot(llvm::Type* type, std::uint64_t count
   return at.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count), nullptr, name);
 }
 
-llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const char* name) {
-  for (BlockMemory& memory : block_memory_) {
-    if (memory.used || memory.variable->getValueType() != type) continue;
-    memory.used = true;
-    return memory.variable;
-  }
+llvm::GlobalVariable* TaskFunction::new_block_memory(llvm::Type* type, const char* name) {
   auto* shared = new llvm::GlobalVariable(
       module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type), task.name + name,
       nullptr, llvm::GlobalValue::NotThreadLocal, device.threads()->shared_space());
-  shared->setAlignment(llvm::Align(16));
-  block_memory_.push_back({shared, true});
+  shared->setAlignment(llvm::Align(block_memory_alignment));
   return shared;
 }
 
-void TaskFunction::reuse_block_memory() {
-  for (BlockMemory& memory : block_memory_) memory.used = false;
+llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const char* name) {
+  block_memory_.push_back({new_block_memory(type, name), name, phase_});
+  return block_memory_.back().variable;
+}
+
+llvm::GlobalVariable* TaskFunction::block_memory_of_phase(const char* name) const {
+  for (const BlockMemory& memory : block_memory_)
+    if (memory.phase == phase_ && memory.name == name) return memory.variable;
+  return nullptr;
+}
+
+void TaskFunction::lay_out_block_memory() {
+  if (phase_ == 0 || block_memory_.empty()) return;
+  std::map<unsigned, std::vector<BlockMemory>> together;  // by the bits of the elements they are divided into
+  for (const BlockMemory& memory : block_memory_) {
+    const auto* array = llvm::cast<llvm::ArrayType>(memory.variable->getValueType());
+    const unsigned bits = std::bit_ceil(unsigned(array->getElementType()->getPrimitiveSizeInBits()));
+    together[device.threads()->overlays_block_memory() ? 32 : std::clamp(bits, 8u, 32u)].push_back(memory);
+  }
+  for (const auto& [bits, memories] : together) lay_out(memories);
+  block_memory_.clear();
+}
+
+/// The variables of one phase follow one another from the first byte on.
+void TaskFunction::lay_out(std::span<const BlockMemory> memories) {
+  std::map<std::size_t, std::uint64_t> ends;
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t size = 0;
+  for (const BlockMemory& memory : memories) {
+    std::uint64_t& end = ends[memory.phase];
+    offsets.push_back(end);
+    const std::uint64_t bytes = module.getDataLayout().getTypeAllocSize(memory.variable->getValueType());
+    size = std::max(size, end + bytes);
+    end = llvm::alignTo(end + bytes, block_memory_alignment);
+  }
+  if (ends.size() < 2) return;
+  llvm::GlobalVariable* place = new_block_memory(llvm::ArrayType::get(b.getInt8Ty(), size), "_phases");
+  for (std::size_t k = 0; k < memories.size(); ++k) {
+    llvm::Constant* own = llvm::ConstantExpr::getInBoundsGetElementPtr(b.getInt8Ty(), place, i64(offsets[k]));
+    memories[k].variable->replaceAllUsesWith(own);
+    memories[k].variable->eraseFromParent();
+  }
 }
 
 llvm::Function* TaskFunction::cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters) {

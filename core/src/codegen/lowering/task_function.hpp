@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,13 @@ struct TaskFunction {
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().
   llvm::GlobalVariable* block_memory(llvm::Type* type, const char* name);
-  /// Lets block_memory() return the memory of earlier phases again.
-  void reuse_block_memory();
+  /// What block_memory() returned for the name since the phase began, or null.
+  llvm::GlobalVariable* block_memory_of_phase(const char* name) const;
+  /// Begins a phase, whose memory may take the place of that of earlier phases. All threads of the block must
+  /// be done with that.
+  void reuse_block_memory() { ++phase_; }
+  /// Puts the memory of the phases in one place. For the complete function.
+  void lay_out_block_memory();
   /// A function of this module without a body, which returns nothing and is seldom called.
   llvm::Function* cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters);
   /// Ends the current block with a jump unless it has ended already.
@@ -88,13 +94,18 @@ struct TaskFunction {
  private:
   struct BlockMemory {
     llvm::GlobalVariable* variable;
-    bool used;
+    std::string name;
+    std::size_t phase;
   };
+
+  llvm::GlobalVariable* new_block_memory(llvm::Type* type, const char* name);
+  void lay_out(std::span<const BlockMemory> memories);
 
   void number_sites(const ir::Block& block);
 
   static constexpr std::size_t most_fast_loops = 16;
   std::size_t loops_ = 0;  ///< parallel loops and reductions
+  std::size_t phase_ = 0;
   std::vector<BlockMemory> block_memory_;
 
   std::map<const ir::Statement*, std::uint32_t> sites_;

@@ -163,6 +163,9 @@ class SpirvModel final : public GpuModel {
   }
   void barrier(Builder& b) const override { wait(b, spirv::barrier_function); }
   void barrier_of_lanes(Builder& b) const override { wait(b, spirv::lanes_barrier_function); }
+  // A variable has elements of one size, the smallest that is accessed, and an atomic operation needs a whole
+  // element. Counters have 32 bits, so values of 32 and 64 bits can overlay one another, but no smaller ones.
+  bool overlays_block_memory() const override { return false; }
 
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     spirv::prepare(module, analyses,

@@ -29,6 +29,9 @@ class ThreadModel {
   virtual void barrier_of_lanes(Builder& b) const = 0;
   /// The address space of the block's memory.
   virtual unsigned shared_space() const = 0;
+  /// Whether values of 8, 16 and at least 32 bits can take the same place in the block's memory, one after the
+  /// other.
+  virtual bool overlays_block_memory() const { return true; }
 };
 
 }  // namespace weir::codegen

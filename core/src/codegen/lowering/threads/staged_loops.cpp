@@ -92,7 +92,7 @@ bool StagedLoops::memory_fits() const {
 /// Loops that are not nested share this memory: load_stretch() waits for the readers of an earlier stretch.
 llvm::GlobalVariable* StagedLoops::memory() {
   const std::string name = "_stage" + std::to_string(stretches_.size());
-  if (llvm::GlobalVariable* earlier = f_.module.getGlobalVariable(task_.name + name, true)) return earlier;
+  if (llvm::GlobalVariable* earlier = f_.block_memory_of_phase(name.c_str())) return earlier;
   auto* type = llvm::ArrayType::get(b_.getInt8Ty(), std::uint64_t{groups()} * stage_bytes);
   return f_.block_memory(type, name.c_str());
 }
