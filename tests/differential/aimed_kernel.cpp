@@ -56,6 +56,9 @@ bool is_sum(Row row) {
 bool is_phases(Row row) {
   return row == Row::cpu_phases || row == Row::gpu_phases;
 }
+bool is_region(Row row) {
+  return row == Row::cpu_region || row == Row::gpu_region;
+}
 bool is_facts(Row row) {
   return row >= Row::gpu_facts;
 }
@@ -116,7 +119,7 @@ class AimedGenerator : private AimedGroups {
       narrow_ = !c_.chance(4);
       aligned_ = needs.aligned || (c_.chance(4) ? false : aim_.row != Row::gpu_tiles || c_.chance(2));
     }
-    k_.options.no_phases = !is_phases(aim_.row) || c_.chance(2);
+    k_.options.no_phases = !is_region(aim_.row) && (!is_phases(aim_.row) || c_.chance(2));
     k_.options.check_bounds = !needs.unchecked && c_.chance(8);
   }
 
@@ -133,6 +136,11 @@ class AimedGenerator : private AimedGroups {
     if (aim_.row == Row::cpu_group_vectors) wide += 32;
     full_[2] = {1 + below(wide > 80 ? 20 : 40), wide};
     full_[3] = {1 + below(4), 1 + below(9), columns(48)};
+    if (is_region(aim_.row)) {  // each loop fits a phase
+      full_[1] = {1 + below(250)};
+      full_[2] = {1 + below(8), columns(32)};
+      full_[3] = {1 + below(2), 1 + below(4), columns(32)};
+    }
     if (aim_.row == Row::cpu_group_vectors) full_[3][2] += 32;
   }
 
@@ -143,7 +151,7 @@ class AimedGenerator : private AimedGroups {
       const Needs needs = needs_of(aim.row);
       if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
           (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
-          aim.kind == kind_of(Op::scratch_store) || is_phases(aim.row))
+          aim.kind == kind_of(Op::scratch_store) || is_phases(aim.row) || is_region(aim.row))
         continue;
       return aim;
     }
@@ -155,6 +163,7 @@ class AimedGenerator : private AimedGroups {
     Aim part = aim;
     if (is_facts(part.row)) part.row = is_group_kind(part.kind) ? Row::gpu_group_blocks : plain_row();
     if (is_phases(part.row)) return phases(part);
+    if (is_region(part.row)) return region(part);
     if (part.kind == kind_of(Op::scratch_store) && !is_between_loops(part.row))
       part.row = for_gpu() ? Row::gpu_serial : Row::cpu_serial;
     if (is_between_loops(part.row)) {
@@ -205,7 +214,14 @@ class AimedGenerator : private AimedGroups {
       block_ = static_cast<int>(n);
       used_.clear();
       Aim part = n == 0 ? aim : other();
-      if (is_between_loops(part.row)) part.row = plain_row();
+      if (is_region(part.row) || is_between_loops(part.row)) part.row = plain_row();
+      if (is_region(aim.row)) {  // blocks of several loops
+        if (part.kind == kind_of(Op::scratch_store)) {
+          insert(block, part.kind);
+          part.kind = kind_of(Op::scratch_load);
+        }
+        if (c_.chance(2)) loop(block, {for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce, kind_of(Op::add)});
+      }
       loop(block, part);
       s.bodies.push_back(std::move(block));
       leave(scope);

@@ -27,6 +27,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "CPU group loops",
                                      "CPU group loops, vectors",
                                      "CPU phases",
+                                     "CPU region in one task",
                                      "GPU serial",
                                      "GPU thread loop",
                                      "GPU packets of 2",
@@ -44,7 +45,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU reduction in strips",
                                      "GPU after a reduction",
                                      "GPU group blocks",
-                                     "GPU phases"};
+                                     "GPU phases",
+                                     "GPU region in one task"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -111,7 +113,7 @@ const char* impossible(Row row, Kind kind) noexcept {
                                      kind_of(Op::continue_), assert_kind, chosen_write_kind});
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row != Row::cpu_phases &&
-      row != Row::gpu_phases && row < Row::gpu_facts)
+      row != Row::gpu_phases && row != Row::cpu_region && row != Row::gpu_region && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
   switch (row) {
@@ -143,6 +145,10 @@ const char* impossible(Row row, Kind kind) noexcept {
     case Row::cpu_phases:
     case Row::gpu_phases:
       if (kind == print_kind) return "the verifier refuses prints in a repeat";
+      return nullptr;
+    case Row::cpu_region:
+    case Row::gpu_region:
+      if (kind == print_kind) return "kernels that print have no phases";
       return nullptr;
     case Row::gpu_reduce:
       if (kind == kind_of(Op::store) || kind == chosen_write_kind || is_atomic(kind) || kind == print_kind)
@@ -188,6 +194,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     }
     met(Path::serial, gpu ? Row::gpu_serial : Row::cpu_serial);
     met(Path::phases, gpu ? Row::gpu_phases : Row::cpu_phases);
+    met(Path::region, gpu ? Row::gpu_region : Row::cpu_region);
     met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
     met(Path::scalar_loop, Row::cpu_scalar_loop);
     met(Path::lane_loop, Row::cpu_lane_loop);

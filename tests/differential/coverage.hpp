@@ -34,6 +34,7 @@ enum class Row : std::uint8_t {
   cpu_group_loops,
   cpu_group_vectors,
   cpu_phases,
+  cpu_region,
   gpu_serial,
   gpu_thread_loop,
   gpu_packets_2,
@@ -52,6 +53,7 @@ enum class Row : std::uint8_t {
   gpu_reduce_final,
   gpu_group_blocks,
   gpu_phases,
+  gpu_region,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;

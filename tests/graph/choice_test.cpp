@@ -135,7 +135,8 @@ const auto& pair_of_loops() {
                                };
                                stream_parallel([&] { loop(x); });
                                stream_parallel([&] { loop(y); });
-                             }};
+                             },
+                             {.phases = false}};
   return kernel;
 }
 
@@ -170,7 +171,8 @@ TEST_F(Regions, OfSmallLoopsOfVectorsNeedNoEvents) {
                           stream_parallel([&] { range_for(to.size(), [&](Index i) { to[i] += 1; }); });
                         };
                         block(x), block(y), block(z), block(w);
-                      }};
+                      },
+                      {.phases = false}};
   const auto a = zeros(3900), b = zeros(3900), c = zeros(3900), d = zeros(3900);
   const LaunchOptions options{.mode = LaunchMode::streams};
   kernel(options, stream, a, b, c, d);

@@ -93,7 +93,7 @@ inline const auto& add_both() {
         stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + a; }); });
         stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = y[i] + b; }); });
       },
-      {.parameter_names = {"x", "y", "a", "b"}}};
+      {.parameter_names = {"x", "y", "a", "b"}, .phases = false}};
   return kernel;
 }
 

@@ -348,9 +348,13 @@ TEST(TaskVerifier, RefusesArgumentsThatOverlap) {
   EXPECT_EQ(first_of(k, t), "task t: argument fields overlap or are not in order of offset");
 }
 
-TEST(TaskVerifier, RefusesRegions) {
-  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { region { } }");
-  EXPECT_EQ(first_of(k, task(k)), "'region' belongs in kernels only, found one in a task");
+TEST(TaskVerifier, RefusesRegionsInOtherStatements) {
+  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { %n = const 1 : i64 repeat (%k) to %n { } region { } }");
+  ir::Task t = task(k);
+  Statement region = t.body.statements.back();
+  t.body.statements.pop_back();
+  t.body.statements.back().bodies[0].statements.push_back(region);
+  EXPECT_EQ(first_of(k, t), "the 'region' of a task is directly in its body, found one in 'repeat'");
 }
 
 }  // namespace

@@ -79,6 +79,30 @@ TEST(Regions, BlocksHoldStatementsBranchesLoopsAndReductions) {
   EXPECT_THAT(y.to_host(), testing::ElementsAre(3, 3, 3, 0, 0));
 }
 
+// Each block is one block of the task's launch, which does all of its loops and reductions.
+TEST(Regions, BlocksOfShortLoopsAreOneTask) {
+  const Kernel kernel{"short", [](View<double> x, View<double> y, View<double> z, View<double> sums) {
+                        const auto block = [&](View<double>& a, Index part) {
+                          range_for(a.size(), [&](Index i) { a[i] = cast<double>(i + part); });
+                          const auto sum = reduce_sum(a.size(), [&](Index i) { return a[i]; });
+                          sums[part] = sum;
+                          range_for(a.size() - 1, [&](Index i) { a[i + 1] = a[i + 1] + sum; });
+                          sums[part + 3] = a[a.size() - 1];
+                        };
+                        stream_parallel([&] { block(x, 0); });
+                        stream_parallel([&] { block(y, 1); });
+                        stream_parallel([&] { block(z, 2); });
+                      }};
+  constexpr std::int64_t n = 1500;  // two chunks of a reduction
+  auto x = tested().array<double>(n), y = tested().array<double>(n), z = tested().array<double>(n);
+  auto sums = tested().array<double>(6);
+  kernel(x, y, z, sums);
+  const double sum = n * (n - 1) / 2;
+  EXPECT_THAT(sums.to_host(), testing::ElementsAre(sum, sum + n, sum + 2 * n, sum + n - 1, sum + 2 * n,
+                                                   sum + 3 * n + 1));
+  EXPECT_THAT(kernel.explain(tested().default_stream()), testing::ContainsRegex("short_0_phases: [^\n]*region"));
+}
+
 // proves R12
 TEST(Regions, BoundsInABlockAreReadOnTheDevice) {
   const Kernel kernel{"counted", [](View<float> x, View<std::int32_t> n, View<float> y) {

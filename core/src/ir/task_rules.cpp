@@ -98,7 +98,13 @@ class TaskRules {
         if (loops != 0)
           report("parallel loops of a task of phases are in its phases, found " + std::to_string(loops) +
                  " outside");
-        check_phases(task_.body);
+        if (region_blocks(task_) == 1)
+          check_phases(task_.body);
+        else if (statements.size() != 1)
+          report("the body of a task with a region is that region, found " + std::to_string(statements.size()) +
+                 " statements");
+        else
+          for (const Block& block : statements.front().bodies) check_phases(block);
         break;
       case TaskKind::parallel:
         expect_last(Op::parallel, loops);

@@ -537,7 +537,9 @@ class Verifier {
 
   void check_region(const Statement& s, const Context& context) {
     if (task_) {
-      report(s.location, "'region' belongs in kernels only, found one in a task");
+      if (context.enclosing != nullptr)
+        report(s.location, "the 'region' of a task is directly in its body, found one in '" +
+                               std::string(info(context.enclosing->op).mnemonic) + "'");
     } else if (context.enclosing != nullptr && context.enclosing->op == Op::region) {
       report(s.location,
              "a stream_parallel block is inside the stream_parallel block at " +

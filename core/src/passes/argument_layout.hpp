@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "ir/task.hpp"
 
 namespace weir::passes {
@@ -15,5 +18,7 @@ struct TaskCost {
   bool exact = true;  ///< false if the length of an inner loop had to be assumed
 };
 TaskCost estimate_cost(const ir::Task& task);
+/// The costs of one iteration of each loop of a task of phases, in order. Exact only for loops that run once.
+std::vector<TaskCost> estimate_phases(const ir::Task& task);
 
 }  // namespace weir::passes

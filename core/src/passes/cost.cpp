@@ -56,6 +56,11 @@ class Cost {
       case Op::threads:
       case Op::phase:
         return block(s.bodies[0]);
+      case Op::region: {
+        std::uint64_t sum = 0;
+        for (const ir::Block& body : s.bodies) sum = std::min(sum + block(body), max_cost);
+        return sum;
+      }
       case Op::repetition:
         return 0;
       case Op::parallel:  // of a phase
@@ -99,6 +104,35 @@ class Cost {
   bool exact_ = true;
 };
 
+/// The cost of an iteration of the loop at the end of a block. The statements before it run once for each
+/// block of a launch; they are walked for their constants, not counted.
+std::uint64_t iteration(Cost& cost, const ir::Block& block) {
+  ir::Block constants;
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::constant) constants.statements.push_back(s);
+  }
+  cost.block(constants);
+  return cost.block(block.statements.back().bodies.front());
+}
+
+std::uint32_t at_least_one(std::uint64_t operations) {
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1));
+}
+
+void add_phases(const ir::Task& task, const ir::Block& block, bool repeated, std::vector<TaskCost>& costs) {
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::region || s.op == ir::Op::repeat) {
+      for (const ir::Block& body : s.bodies) add_phases(task, body, repeated || s.op == ir::Op::repeat, costs);
+    } else if (s.op == ir::Op::phase && !s.bodies[0].statements.empty()) {
+      const ir::Op last = s.bodies[0].statements.back().op;
+      if (last != ir::Op::parallel && last != ir::Op::reduce) continue;
+      Cost cost(task);
+      const std::uint64_t operations = iteration(cost, s.bodies[0]);
+      costs.push_back({at_least_one(operations), cost.exact() && !repeated});
+    }
+  }
+}
+
 }  // namespace
 
 TaskCost estimate_cost(const ir::Task& task) {
@@ -109,15 +143,15 @@ TaskCost estimate_cost(const ir::Task& task) {
   } else if (task.kind == ir::TaskKind::reduce_final) {
     operations = std::min(ir::reduce_max_chunks + cost.block(task.body), max_cost);
   } else {
-    // The prologue runs once per launch block; walked for its constants, not counted.
-    ir::Block prologue;
-    for (const ir::Statement& s : task.body.statements) {
-      if (s.op == ir::Op::constant) prologue.statements.push_back(s);
-    }
-    cost.block(prologue);
-    operations = cost.block(task.body.statements.back().bodies.front());
+    operations = iteration(cost, task.body);
   }
-  return {static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1)), cost.exact()};
+  return {at_least_one(operations), cost.exact()};
+}
+
+std::vector<TaskCost> estimate_phases(const ir::Task& task) {
+  std::vector<TaskCost> costs;
+  add_phases(task, task.body, false, costs);
+  return costs;
 }
 
 }  // namespace weir::passes

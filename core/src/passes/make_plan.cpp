@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a kernel to its plan: merged loops, effects, segments, needs, conflicts, scratch memory, tasks.
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <weir/error.hpp>
 
 #include "ir/groups.hpp"
@@ -79,8 +81,13 @@ class Planner {
     std::vector<std::uint32_t> open;  // entries of plan_.repeats
     for (std::size_t i = next_live(0); i < draft_.segments.size(); i = next_live(i + 1)) {
       const Segment& segment = draft_.segments[i];
+      if (const std::size_t end = end_of_region(i); end != i) {
+        add_phases(builder.phases_of_region(i, end), bounds, i, end);
+        i = end - 1;
+        continue;
+      }
       if (const std::size_t end = end_of_phases(i, bounds); end != i) {
-        add_phases(builder, bounds, i, end);
+        add_phases(builder.phases(i, end), bounds, i, end);
         i = end - 1;
         continue;
       }
@@ -129,6 +136,22 @@ class Planner {
   }
 
   // ---- phases
+
+  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. Blocks whose
+  // conflicts are meant may wait for each other, which blocks of one launch must not.
+  std::size_t end_of_region(std::size_t i) const {
+    const std::int32_t region = draft_.segments[i].region;
+    if (!options_.phases || region < 0 || draft_.regions[static_cast<std::size_t>(region)]->immediate != 0)
+      return i;
+    const auto inside = [&](std::size_t s) { return draft_.segments[s].region == region; };
+    std::size_t begin = i, end = i;
+    while (begin > 0 && inside(begin - 1)) --begin;
+    while (end < draft_.segments.size() && inside(end)) ++end;
+    std::set<std::int32_t> blocks;
+    for (std::size_t s = begin; s < end; ++s)
+      if (draft_.segments[s].live) blocks.insert(draft_.segments[s].block);
+    return blocks.size() > 1 && !has_group_loop(begin, end) ? end : i;
+  }
 
   // The end of the phases that begin at segment `i`, or `i` for none.
   std::size_t end_of_phases(std::size_t i, Bounds& bounds) const {
@@ -205,19 +228,24 @@ class Planner {
               "is computed from constants, scalars and extents, or range_for"}});
   }
 
-  void add_phases(TaskBuilder& builder, Bounds& bounds, std::size_t begin, std::size_t end) {
-    PlannedTask& planned = add(builder.phases(begin, end), draft_.segments[begin]);
+  void add_phases(ir::Task task, Bounds& bounds, std::size_t begin, std::size_t end) {
+    PlannedTask& planned = add(std::move(task), draft_.segments[begin]);
+    const std::vector<TaskCost> costs = estimate_phases(planned.task);
+    planned.cost_is_exact = std::ranges::all_of(costs, &TaskCost::exact);
+    auto cost = costs.begin();
     for (std::size_t s = begin; s < end; ++s) {
       const Segment& segment = draft_.segments[s];
       if (!segment.live || (segment.kind != Segment::Kind::parallel && segment.kind != Segment::Kind::reduce))
         continue;
       const ir::Statement& loop = *segment.statements.front();
       const auto known = merged_.find(loop.bodies[0].arguments.front());
+      const std::size_t first = planned.phases.size();
       if (known == merged_.end())
         planned.phases.push_back({loop.location, bounds.describe(loop.operands)});
       else
         for (const WrittenLoop& written : known->second)
           planned.phases.push_back({written.location, bounds.describe(written.bounds)});
+      planned.phases[first].cost = cost++->operations;
     }
     planned.title = title(planned.task, planned.phases);
   }
@@ -293,7 +321,7 @@ class Planner {
         const auto number = blocks > 1 ? static_cast<std::int32_t>(plan_.region_blocks.size()) : -1;
         for (std::size_t i = begin; i < end; ++i) {
           plan_.tasks[i].region = number;
-          if (number < 0) plan_.tasks[i].block = -1;
+          if (number < 0) plan_.tasks[i].block = -1, plan_.tasks[i].divided.clear();
         }
         if (number >= 0) plan_.region_blocks.push_back(blocks);
       }

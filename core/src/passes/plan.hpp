@@ -48,6 +48,7 @@ struct LoopBounds {
 struct PlannedLoop {
   ir::Location location;
   LoopBounds bounds;
+  std::uint32_t cost = 0;  ///< operations per iteration of a phase; 0 for one merged with the loop before it
 };
 
 /// Tasks that each launch submits several times, because the host can compute how often.
@@ -64,7 +65,8 @@ struct PlannedTask : LoopBounds {
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
-  bool cost_is_exact = false;        ///< no inner loop of unknown length is in `task.cost`
+  /// No inner loop of unknown length is in `task.cost`; or in the costs of `phases`, each of which runs once.
+  bool cost_is_exact = false;
   std::vector<std::uint16_t>
       divided;  ///< array parameters of which the blocks of the region use different parts
   std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses

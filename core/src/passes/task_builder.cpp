@@ -72,6 +72,24 @@ ir::Task TaskBuilder::phases(std::size_t begin, std::size_t end) {
   return std::move(task_);
 }
 
+ir::Task TaskBuilder::phases_of_region(std::size_t begin, std::size_t end) {
+  this->begin();
+  task_.kind = ir::TaskKind::phases;
+  Statement region;
+  region.op = Op::region;
+  for (std::size_t first = begin; first < end;) {
+    std::size_t next = first;
+    bool live = false;
+    for (; next < end && draft_.segments[next].block == draft_.segments[first].block; ++next)
+      live = live || draft_.segments[next].live;
+    if (live) append_phases(first, next, region.bodies.emplace_back());
+    first = next;
+  }
+  region.location = task_.location;
+  task_.body.statements.push_back(std::move(region));
+  return std::move(task_);
+}
+
 void TaskBuilder::append_phases(std::size_t i, std::size_t end, Block& out) {
   for (; i < end; ++i) {
     const Segment& segment = draft_.segments[i];

@@ -17,6 +17,33 @@ class Phases : private FunctionPart {
  public:
   Phases(TaskFunction& f, Iteration& around) : FunctionPart(f), around_(around) {}
 
+  /// Each block of the launch runs its share of the region's blocks.
+  void region(const ir::Statement& s) {
+    const Share share = device_.share_of_block(b_, *f_.function, kernel_, task_, i64(s.bodies.size()));
+    llvm::AllocaInst* number = stack_slot(b_.getInt64Ty(), 1, "region.block");
+    llvm::BasicBlock* head = new_block("region");
+    llvm::BasicBlock* inside = new_block("region.body");
+    llvm::BasicBlock* done = new_block("region.done");
+    b_.CreateStore(share.begin, number);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    Value* i = b_.CreateLoad(b_.getInt64Ty(), number);
+    b_.CreateCondBr(b_.CreateICmpSLT(i, share.end), inside, done);
+    b_.SetInsertPoint(inside);
+    for (std::size_t k = 0; k < s.bodies.size(); ++k) {
+      llvm::BasicBlock* own = new_block("region.own");
+      llvm::BasicBlock* next = new_block("region.next");
+      b_.CreateCondBr(b_.CreateICmpEQ(i, i64(k)), own, next);
+      b_.SetInsertPoint(own);
+      lower(s.bodies[k]);
+      b_.CreateBr(next);
+      b_.SetInsertPoint(next);
+    }
+    b_.CreateStore(b_.CreateAdd(i, share.step), number);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(done);
+  }
+
   void lower(const ir::Block& block) {
     for (const ir::Statement& s : block.statements) {
       const TaskFunction::LineScope line(f_, s);
@@ -98,6 +125,10 @@ class Phases : private FunctionPart {
 
 void lower_phases(TaskFunction& f, Iteration& around) {
   f.lowering.take(LoweringPath::phases);
+  if (ir::region_blocks(f.task) > 1) {
+    f.lowering.take(LoweringPath::region);
+    return Phases(f, around).region(f.task.body.statements.back());
+  }
   if (const ThreadModel* threads = f.device.threads()) {  // other blocks return
     llvm::BasicBlock* first = f.new_block("phases");
     f.b.CreateCondBr(f.b.CreateICmpEQ(threads->block(f.b), f.i32(0)), first, f.return_block);

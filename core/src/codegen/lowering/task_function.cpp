@@ -62,6 +62,15 @@ llvm::BasicBlock* TaskFunction::new_block(const char* name) {
   return llvm::BasicBlock::Create(context, name, function);
 }
 
+llvm::Value* TaskFunction::block() {
+  return task.kind == ir::TaskKind::phases ? i32(0) : device.threads()->block(b);
+}
+
+llvm::Value* TaskFunction::blocks() {
+  const ThreadModel& threads = *device.threads();
+  return task.kind == ir::TaskKind::phases ? i32(1) : threads.grid(b, threads.block_threads(kernel, task));
+}
+
 llvm::AllocaInst* TaskFunction::stack_slot(llvm::Type* type, std::uint64_t count, const char* name) {
   llvm::BasicBlock& entry = function->getEntryBlock();
   Builder at(&entry, entry.begin());

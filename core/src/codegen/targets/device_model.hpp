@@ -68,6 +68,9 @@ class DeviceModel {
   /// One caller's share of n iterations, or of n chunks when they are `whole` (each is expensive).
   virtual Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
                       llvm::Value* n, bool whole) const = 0;
+  /// The share of n parts of a task that one block of a launch runs, with all its threads.
+  virtual Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel& kernel,
+                               const ir::Task& task, llvm::Value* n) const = 0;
   /// Bytes of the vectors that one thread computes with; 0 when it has none.
   virtual std::size_t vector_bytes() const = 0;
   /// The launch parameters of a task: all members of an entry except its symbol.

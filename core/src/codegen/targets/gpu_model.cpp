@@ -146,6 +146,12 @@ Share GpuModel::share(Builder& b, llvm::Function&, const ir::Kernel& kernel, con
   return {begin, n, step};
 }
 
+Share GpuModel::share_of_block(Builder& b, llvm::Function&, const ir::Kernel& kernel, const ir::Task& task,
+                               Value* n) const {
+  llvm::Type* wide = b.getInt64Ty();
+  return {b.CreateZExt(block(b), wide), n, b.CreateZExt(grid(b, block_threads(kernel, task)), wide)};
+}
+
 std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& task) const {
   switch (task.kind) {
     case ir::TaskKind::serial:

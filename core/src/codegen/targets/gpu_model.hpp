@@ -21,6 +21,8 @@ class GpuModel : public DeviceModel, public ThreadModel {
   const ThreadModel* threads() const final { return this; }
   Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
               llvm::Value* n, bool whole) const final;
+  Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
+                       llvm::Value* n) const final;
   std::size_t vector_bytes() const final { return 0; }
   CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const final;
   LaunchAssumptions assumptions() const final { return assumptions_; }

@@ -143,16 +143,7 @@ class HostModel final : public DeviceModel {
   Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task& task, Value* n,
               bool whole) const override {
     if (task.kind == ir::TaskKind::phases) return {b.getInt64(0), n, b.getInt64(1)};
-    const auto field = [&](llvm::Type* type, std::size_t offset) {
-      llvm::LoadInst* load =
-          b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
-      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
-      return load;
-    };
-    llvm::Type* i64 = b.getInt64Ty();
-    Value* grid = b.CreateZExt(field(b.getInt32Ty(), offsetof(weir_cpu_run, grid)), i64);
-    Value* first = field(i64, offsetof(weir_cpu_run, first_block));
-    Value* end = field(i64, offsetof(weir_cpu_run, end_block));
+    const auto [grid, first, end] = run_of(b, entry);
     Value* shift = b.getInt64(0);
     if (!whole)
       shift = b.CreateSelect(b.CreateICmpUGE(n, b.CreateMul(grid, b.getInt64(64))), b.getInt64(4), shift);
@@ -166,6 +157,12 @@ class HostModel final : public DeviceModel {
       return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateShl(unit, shift), n);
     };
     return {bound(first), bound(end), b.getInt64(1)};
+  }
+  // Of few parts, whose number times that of the blocks has 64 bits.
+  Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&,
+                       Value* n) const override {
+    const auto [grid, first, end] = run_of(b, entry);
+    return {b.CreateUDiv(b.CreateMul(first, n), grid), b.CreateUDiv(b.CreateMul(end, n), grid), b.getInt64(1)};
   }
 
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
@@ -191,6 +188,21 @@ class HostModel final : public DeviceModel {
   }
 
  private:
+  struct Run {
+    Value *grid, *first, *end;  ///< blocks of the launch, and of this call; i64
+  };
+  static Run run_of(Builder& b, llvm::Function& entry) {
+    const auto field = [&](llvm::Type* type, std::size_t offset) {
+      llvm::LoadInst* load =
+          b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+      return load;
+    };
+    llvm::Type* i64 = b.getInt64Ty();
+    return {b.CreateZExt(field(b.getInt32Ty(), offsetof(weir_cpu_run, grid)), i64),
+            field(i64, offsetof(weir_cpu_run, first_block)), field(i64, offsetof(weir_cpu_run, end_block))};
+  }
+
   std::string cpu_, features_, named_features_;
   bool no_alias_;
   mutable bool has_avx512_ = false;

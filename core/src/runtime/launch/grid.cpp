@@ -26,6 +26,24 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
   return b != 0 && a > unknown / b ? unknown : a * b;
 }
 
+/// A block for each block of the region; on a CPU only if they have enough work for several threads.
+std::uint32_t grid_of_phases(const DeviceInfo& info, const passes::Plan& plan,
+                             const passes::PlannedTask& planned, const LaunchValues& values) noexcept {
+  const std::uint64_t parts = ir::region_blocks(planned.task);
+  if (parts == 1) return 1;
+  std::uint64_t blocks = std::min<std::uint64_t>(parts, std::max(info.max_grid[0], 1u));
+  if (info.kind != DeviceKind::cpu || !planned.cost_is_exact) return static_cast<std::uint32_t>(blocks);
+  std::uint64_t operations = 0;  // few: each loop fits a phase
+  for (const passes::PlannedLoop& loop : planned.phases) {
+    if (loop.cost == 0) continue;
+    const LoopSpace space = loop_space(plan, loop.bounds, values);
+    if (!space.known) return static_cast<std::uint32_t>(blocks);
+    operations += saturating_product(space.count, loop.cost);
+  }
+  blocks = std::min(blocks, operations / (2 * operations_per_cpu_block));
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
+}
+
 }  // namespace
 
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
@@ -48,9 +66,8 @@ std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
                           const passes::PlannedTask& planned, const CompiledTask& compiled,
                           const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
-  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final ||
-      task.kind == ir::TaskKind::phases)
-    return 1;
+  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) return 1;
+  if (task.kind == ir::TaskKind::phases) return grid_of_phases(info, plan, planned, values);
   const LoopSpace* const remembered = values.remembered(std::size_t(&planned - plan.tasks.data()));
   const LoopSpace space = remembered ? *remembered : loop_space(plan, planned, values);
   const std::uint64_t count = space.known ? space.count : unknown;

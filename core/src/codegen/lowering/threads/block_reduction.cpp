@@ -121,7 +121,7 @@ void BlockReduction::keep_chunk_count(Value* chunks) {
   const ThreadModel& threads = *device_.threads();
   llvm::BasicBlock* note = new_block("note");
   llvm::BasicBlock* walk = new_block("chunks");
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(threads.block(b_), threads.thread(b_)), i32(0)), note, walk);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(f_.block(), threads.thread(b_)), i32(0)), note, walk);
   b_.SetInsertPoint(note);
   b_.CreateStore(chunks, reduction_.chunk_count_address());
   b_.CreateBr(walk);
@@ -156,9 +156,8 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
   llvm::AllocaInst* first = stack_slot(b_.getInt64Ty(), 1, "chunks");
   llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
   llvm::AllocaInst* position = stack_slot(words_.type(), 1, "position");
-  Value* stride = b_.CreateMul(
-      b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), b_.getInt64Ty()), i64(groups));
-  b_.CreateStore(b_.CreateMul(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), i64(groups)), first);
+  Value* stride = b_.CreateMul(b_.CreateZExt(f_.blocks(), b_.getInt64Ty()), i64(groups));
+  b_.CreateStore(b_.CreateMul(b_.CreateZExt(f_.block(), b_.getInt64Ty()), i64(groups)), first);
 
   // The whole block iterates together, even with fewer remaining chunks than groups.
   while_loop(
@@ -214,7 +213,7 @@ void BlockReduction::reduce_strips(const Iteration& around, const ir::Statement&
   llvm::AllocaInst* next = stack_slot(b_.getInt64Ty(), 1, "chunks");
   llvm::AllocaInst* sum = stack_slot(reduction_.type(), 1, "lane");
   llvm::AllocaInst* strip = stack_slot(words_.type(), 1, "strip");
-  b_.CreateStore(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), next);
+  b_.CreateStore(b_.CreateZExt(f_.block(), b_.getInt64Ty()), next);
   while_loop(
       f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), next), chunks); },
       [&] {
@@ -237,7 +236,7 @@ void BlockReduction::reduce_strips(const Iteration& around, const ir::Statement&
         Value* result = fold_lanes(b_.CreateAnd(thread, i32(ir::reduce_lanes - 1)), b_.CreateLShr(thread, 6),
                                    b_.CreateLoad(reduction_.type(), sum), block / ir::reduce_lanes);
         keep_partial(b_.CreateICmpEQ(thread, i32(0)), chunk, result);
-        Value* grid = b_.CreateZExt(threads.grid(b_, block), b_.getInt64Ty());
+        Value* grid = b_.CreateZExt(f_.blocks(), b_.getInt64Ty());
         b_.CreateStore(b_.CreateAdd(chunk, grid), next);
       });
 }
@@ -298,7 +297,7 @@ void BlockReduction::combine_chunks() {
   llvm::Type* t = reduction_.type();
   const std::uint32_t size = threads.block_threads(kernel_, task_);
   llvm::BasicBlock* block = new_block("final");
-  b_.CreateCondBr(b_.CreateICmpEQ(threads.block(b_), i32(0)), block, f_.return_block);
+  b_.CreateCondBr(b_.CreateICmpEQ(f_.block(), i32(0)), block, f_.return_block);
   b_.SetInsertPoint(block);
   Value* thread = threads.thread(b_);
   Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());

@@ -44,9 +44,7 @@ Tiles::Tiles(TaskFunction& f, const std::vector<Value*>& count, std::uint32_t pa
 }
 
 Share Tiles::share(Value* n) {
-  const ThreadModel& threads = *device_.threads();
-  return {b_.CreateZExt(threads.block(b_), words_.type()), n,
-          b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), words_.type())};
+  return {b_.CreateZExt(f_.block(), words_.type()), n, b_.CreateZExt(f_.blocks(), words_.type())};
 }
 
 void Tiles::run(std::vector<Value*> at, const std::function<void(const std::vector<Value*>&)>& body) {
