@@ -153,7 +153,9 @@ TEST(PhaseMemory, IsThatOfTheLargestPhaseForEachSizeOfValuesOnVulkan) {
   EXPECT_LE(bytes, (16u + 2 + 1) * 1024);
 }
 
-TEST(PhaseMemory, OfASumIsThatOfItsLoop) { EXPECT_EQ(bytes_on_cuda(loop_and_sum), 32u * 1024); }
+TEST(PhaseMemory, OfASumIsThatOfItsLoop) {
+  EXPECT_EQ(bytes_on_cuda(loop_and_sum), 32u * 1024);
+}
 
 }  // namespace
 }  // namespace weir::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over a kernel or task. Checks the scopes of values and locals, the placement of control operations
-// and, through operation_rules, each single statement.
+// One walk over a kernel or task. Checks the scopes of values and locals and, through operation_rules and
+// placement_rules, each single statement.
 #include "ir/verifier.hpp"
 
 #include <algorithm>
@@ -9,27 +9,13 @@
 #include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
+#include "ir/placement_rules.hpp"
 #include "ir/printer.hpp"
 #include "ir/task_rules.hpp"
 
 namespace weir::ir {
 
 namespace {
-
-// The position of a block, which determines the control operations that are allowed in it.
-struct Context {
-  enum class Ends : std::uint8_t { open, condition, reduction };
-  const Statement* enclosing = nullptr;  // the innermost enclosing statement
-  const Statement* task_loop = nullptr;  // the enclosing parallel or reduce
-  const Statement* repeat = nullptr;     // the innermost enclosing repeat
-  std::size_t repeats = 0;               // number of enclosing repeats
-  bool in_phase = false;                 // of a task
-  bool sequential_loop = false;          // an enclosing while or for inside task_loop
-  bool condition = false;                // in the condition of the innermost while
-  Ends ends = Ends::open;                // condition, reduction: the block ends in yield
-  ScalarType yields = ScalarType::boolean;
-  std::size_t depth = 0;
-};
 
 class Verifier {
  public:
@@ -70,7 +56,7 @@ class Verifier {
   void body(const Block& block) {
     if (!countable_) return;
     if (!block.arguments.empty()) report({}, "the body of a kernel takes no arguments");
-    walk(block, Context{});
+    walk(block, Placement{});
     if (local_bytes_ > max_local_bytes) {
       report({}, "the local variables of a kernel take at most " + std::to_string(max_local_bytes) +
                      " bytes together, found " + std::to_string(local_bytes_) +
@@ -179,7 +165,7 @@ class Verifier {
     return good;
   }
 
-  void declare(const Statement& s, const Context& context) {
+  void declare(const Statement& s, const Placement& context) {
     if (s.index >= locals_.size()) {
       report(s.location, "a local variable is one of the kernel's " + std::to_string(locals_.size()) +
                              ", found number " + std::to_string(s.index));
@@ -206,7 +192,7 @@ class Verifier {
     shared_bytes_ += local.shape.count * (4 - size);
   }
 
-  bool resolve_local(const Statement& s, const Context& context) {
+  bool resolve_local(const Statement& s, const Placement& context) {
     const State state = s.index < locals_.size() ? locals_[s.index].state : State::unknown;
     const std::string verb = s.op == Op::set ? "set" : s.op == Op::shared_atomic ? "updated" : "read";
     if (state == State::unknown) {
@@ -244,7 +230,7 @@ class Verifier {
 
   // ---- the walk
 
-  void walk(const Block& block, const Context& context) {
+  void walk(const Block& block, const Placement& context) {
     const std::size_t values = scope_values_.size();
     const std::size_t locals = scope_locals_.size();
     const Location where = context.enclosing == nullptr ? Location{} : context.enclosing->location;
@@ -273,20 +259,20 @@ class Verifier {
       locals_[scope_locals_.back()].state = State::gone;
   }
 
-  void check_end(const Block& block, const Context& context, const Location& where) {
-    if (context.ends == Context::Ends::open) return;
+  void check_end(const Block& block, const Placement& context, const Location& where) {
+    if (context.ends == Placement::Ends::open) return;
     if (!block.statements.empty()) {
       const Op last = block.statements.back().op;
-      if (last == Op::yield || (last == Op::continue_ && context.ends == Context::Ends::reduction)) return;
+      if (last == Op::yield || (last == Op::continue_ && context.ends == Placement::Ends::reduction)) return;
     }
     report(where,
-           context.ends == Context::Ends::condition
+           context.ends == Placement::Ends::condition
                ? "the condition of '" + std::string(info(context.enclosing->op).mnemonic) +
                      "' ends in 'yield' of a bool, found none at its end"
                : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
   }
 
-  void statement(const Statement& s, const Context& context) {
+  void statement(const Statement& s, const Placement& context) {
     check_location(s.location);
     if (s.type > ScalarType::f64) {
       report(s.location, "there is no scalar type number " + std::to_string(static_cast<int>(s.type)));
@@ -307,7 +293,8 @@ class Verifier {
       }
     }
     if (s.op == Op::shuffle) shuffled_.insert(s.type);
-    check_placement(s, context, types);
+    const std::string misplaced = check_placement(kernel_, s, types, context, task_);
+    if (!misplaced.empty()) report(s.location, misplaced);
     if (s.op == Op::local || s.op == Op::shared) declare(s, context);
     descend(s, context);
     if (usable && is_group_loop(s)) check_group(s);
@@ -408,167 +395,16 @@ class Verifier {
     }
   }
 
-  void check_placement(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
-    const std::string name = "'" + std::string(info(s.op).mnemonic) + "'";
-    switch (s.op) {
-      case Op::break_:
-        if (context.condition || !context.sequential_loop) {
-          report(s.location,
-                 context.condition ? "'break' belongs in the body of a loop, found it in a condition"
-                 : context.task_loop != nullptr
-                     ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
-                       "iterations of a parallel loop cannot stop one another, 'continue' ends one"
-                 : context.repeat != nullptr
-                     ? "'break' leaves a 'while' or 'for', found none inside the 'repeat' at " +
-                           at(context.repeat->location) +
-                           "; a 'repeat' with a condition ends when the condition is false"
-                     : "'break' leaves a 'while' or 'for', found none around it");
-        }
-        break;
-      case Op::continue_:
-        if (context.condition) {
-          report(s.location, "'continue' belongs in the body of a loop, found it in a condition");
-        } else if (!context.sequential_loop && context.task_loop == nullptr) {
-          report(s.location, "'continue' goes on with the next iteration of a loop, found none around it");
-        }
-        break;
-      case Op::yield:
-        check_yield(s, context, types);
-        break;
-      case Op::parallel:
-      case Op::reduce:
-        if (!at_task_level(context)) {
-          const bool loop = context.enclosing->op == Op::for_ || context.enclosing->op == Op::while_;
-          report(s.location,
-                 name + " is inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
-                     at(context.enclosing->location) +
-                     "; parallel loops belong directly in the kernel, in a 'repeat' or in a stream_parallel "
-                     "block. " +
-                     (loop ? "Make the outer loop a 'repeat'"
-                           : "Use a sequential 'for' here, or move the outer statement into the parallel "
-                             "loop"));
-        }
-        break;
-      case Op::repeat:
-        if (!at_task_level(context)) {
-          report(s.location, "'repeat' is inside '" + std::string(info(context.enclosing->op).mnemonic) +
-                                 "' at " + at(context.enclosing->location) +
-                                 "; it belongs directly in the kernel, in another 'repeat' or in a "
-                                 "stream_parallel block. Use a sequential 'for' or 'while' here");
-        } else if (context.repeats == max_repeats) {
-          report(s.location, "'repeat' is inside " + std::to_string(max_repeats) +
-                                 " others, the innermost at " + at(context.repeat->location) + "; at most " +
-                                 std::to_string(max_repeats) + " are possible inside one another");
-        }
-        break;
-      case Op::print:
-        if (context.repeat != nullptr && !task_)
-          report(
-              s.location,
-              "'print' is inside the 'repeat' at " + at(context.repeat->location) +
-                  "; lines of different repetitions would have no order. Store the values to an array, with "
-                  "an element for each repetition, and print after the 'repeat'");
-        break;
-      case Op::phase:
-        if (!task_ || context.in_phase)
-          report(s.location,
-                 "'phase' is allowed only in tasks, outside of other phases; a kernel uses "
-                 "parallel loops");
-        break;
-      case Op::repetition:
-      case Op::failed:
-        if (!task_) report(s.location, name + " is allowed only in tasks");
-        break;
-      case Op::region:
-        check_region(s, context);
-        break;
-      case Op::shared:
-        if (context.enclosing == nullptr || !is_group_loop(*context.enclosing))
-          report(s.location,
-                 "shared memory is declared directly in the body of a group loop, found it " +
-                     std::string(context.enclosing == nullptr ? "outside" : "in a loop or branch inside") +
-                     "; move the declaration");
-        break;
-      case Op::barrier:
-      case Op::shuffle:
-      case Op::shared_atomic:
-        if (context.task_loop == nullptr || !is_group_loop(*context.task_loop))
-          report(s.location, name + " belongs in a group loop, found it elsewhere; use group_for");
-        else if (s.op == Op::shuffle && s.immediate != 0 &&
-                 group_threads(*context.task_loop) % s.immediate != 0)
-          report(s.location,
-                 "the width of a sub-group divides the number of threads of a group, found width " +
-                     std::to_string(s.immediate) + " and " +
-                     std::to_string(group_threads(*context.task_loop)) + " threads");
-        break;
-      case Op::threads:
-        if (!task_) report(s.location, "'threads' is allowed only in tasks; a kernel uses group loops");
-        break;
-      case Op::scratch_load:
-      case Op::scratch_store:
-        if (!task_)
-          report(s.location, name + " is allowed only in tasks; a kernel uses local variables instead");
-        break;
-      default:
-        break;
-    }
-  }
-
-  // Whether parallel loops are allowed in the block.
-  bool at_task_level(const Context& context) const {
-    if (context.enclosing == nullptr) return true;
-    const Op op = context.enclosing->op;
-    return op == Op::region || op == Op::repeat || op == Op::phase;
-  }
-
-  void check_yield(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
-    if (context.ends == Context::Ends::open) {
-      report(s.location,
-             "'yield' ends the condition of a 'while' or 'repeat' or the body of a 'reduce', found it "
-             "elsewhere");
-    } else if (types.size() == 1 && types[0] != context.yields) {
-      report(s.location,
-             (context.ends == Context::Ends::condition
-                  ? "the condition of '" + std::string(info(context.enclosing->op).mnemonic) + "' yields "
-                  : "the body of this 'reduce' yields ") +
-                 std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
-    }
-  }
-
-  void check_region(const Statement& s, const Context& context) {
-    if (task_) {
-      if (context.enclosing != nullptr)
-        report(s.location, "the 'region' of a task is directly in its body, found one in '" +
-                               std::string(info(context.enclosing->op).mnemonic) + "'");
-    } else if (context.enclosing != nullptr && context.enclosing->op == Op::region) {
-      report(s.location,
-             "a stream_parallel block is inside the stream_parallel block at " +
-                 at(context.enclosing->location) +
-                 "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
-    } else if (context.enclosing != nullptr && context.enclosing->op == Op::repeat) {
-      report(s.location,
-             "a stream_parallel block is inside the 'repeat' at " + at(context.enclosing->location) +
-                 "; blocks are not repeated together. Put a 'repeat' into each block, or launch a kernel "
-                 "without 'repeat' as often, in a Graph");
-    } else if (context.enclosing != nullptr) {
-      report(s.location,
-             "a stream_parallel block is inside '" + std::string(info(context.enclosing->op).mnemonic) +
-                 "' at " + at(context.enclosing->location) +
-                 "; blocks belong directly in the kernel. Move the outer statement into the block, or "
-                 "launch one kernel per iteration");
-    }
-  }
-
-  void descend(const Statement& s, const Context& context) {
+  void descend(const Statement& s, const Placement& context) {
     if (s.bodies.empty()) return;
     if (context.depth >= max_nesting) {
       report(s.location, "blocks are nested more than " + std::to_string(max_nesting) + " deep");
       return;
     }
-    Context inner = context;
+    Placement inner = context;
     inner.enclosing = &s;
     inner.depth = context.depth + 1;
-    inner.ends = Context::Ends::open;
+    inner.ends = Placement::Ends::open;
     switch (s.op) {
       case Op::for_:
         inner.sequential_loop = true;
@@ -579,7 +415,7 @@ class Verifier {
         inner.task_loop = &s;
         inner.sequential_loop = false;
         inner.condition = false;
-        if (s.op == Op::reduce) inner.ends = Context::Ends::reduction;
+        if (s.op == Op::reduce) inner.ends = Placement::Ends::reduction;
         inner.yields = s.type;
         break;
       case Op::repeat:
@@ -599,13 +435,13 @@ class Verifier {
              s.location);
     for (std::size_t i = 0; i < s.bodies.size(); ++i) {
       if (s.op == Op::repeat) {
-        inner.ends = i == 0 && has_condition(s) ? Context::Ends::condition : Context::Ends::open;
+        inner.ends = i == 0 && has_condition(s) ? Placement::Ends::condition : Placement::Ends::open;
         inner.yields = ScalarType::boolean;
       }
       if (s.op == Op::while_) {
         inner.sequential_loop = true;
         inner.condition = i == 0;
-        inner.ends = i == 0 ? Context::Ends::condition : Context::Ends::open;
+        inner.ends = i == 0 ? Placement::Ends::condition : Placement::Ends::open;
         inner.yields = ScalarType::boolean;
       }
       walk(s.bodies[i], inner);

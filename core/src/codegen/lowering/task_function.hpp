@@ -36,8 +36,8 @@ struct TaskFunction {
   llvm::ConstantInt* i64(std::uint64_t v) { return b.getInt64(v); }
   llvm::ConstantInt* i32(std::uint32_t v) { return b.getInt32(v); }
   llvm::BasicBlock* new_block(const char* name);
-  /// The number of the launch's block among those that share the iterations of a loop, and how many those are;
-  /// i32. A phase belongs to one block. On devices with threads().
+  /// The number of the launch's block among those that share the iterations of a loop, and how many those
+  /// are; i32. A phase belongs to one block. On devices with threads().
   llvm::Value* block();
   llvm::Value* blocks();
   /// Uninitialised stack memory in the entry block.
