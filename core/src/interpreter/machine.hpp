@@ -119,6 +119,7 @@ class Machine {
   std::uint64_t updated(const ir::Statement& s, std::uint64_t old) const;
   std::uint64_t combine(const ir::Statement& s, ir::Op op, std::uint64_t a, std::uint64_t b) const;
   std::size_t element(const ir::Statement& s) const;
+  static std::uint64_t read(ScalarType type, const std::byte* from);
   std::byte* array_memory(const ir::Statement& s) {
     return arguments_.memories[arguments_.arrays[s.index].memory].data();
   }
