@@ -268,7 +268,8 @@ kernel "nbody" fast_math
 }
 )";
 
-/// Sums of rows of @a: `loops` sequential loops that read it completely, one after another or each in the last.
+/// Sums of rows of @a: `loops` sequential loops that read it completely, one after another or each in the
+/// last.
 inline std::string staged_loops(int loops, bool nested) {
   std::string text = R"(weir-ir 1
 kernel "sums"
