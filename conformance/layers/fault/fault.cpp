@@ -108,6 +108,9 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
 template <class Call>
 weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out,
                                weir_status* status, Call&& allocate) {
+  // Made first: after the driver has allocated, nothing may fail.
+  std::map<weir_allocation, Block> block;
+  block[nullptr] = {device, bytes};
   {
     const std::lock_guard lock(mutex_);
     std::uint64_t& used = used_[device];
@@ -125,10 +128,14 @@ weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_al
   }
   const weir_result result = allocate();
   const std::lock_guard lock(mutex_);
-  if (result == WEIR_OK)
-    blocks_[*out] = {device, bytes};
-  else
+  if (result != WEIR_OK) {
     used_[device] -= bytes;
+    return result;
+  }
+  auto node = block.extract(block.begin());
+  node.key() = *out;
+  blocks_.erase(*out);
+  blocks_.insert(std::move(node));
   return result;
 }
 
@@ -140,48 +147,65 @@ void Fault::give_memory(weir_allocation allocation) {
   blocks_.erase(found);
 }
 
-template <class T>
-weir_result Fault::made(weir_result result, T* out, Handle owner) {
-  if (result == WEIR_OK) owners_.add(handle(*out), owner);
+template <class T, class Undo>
+weir_result Fault::made(weir_result result, T* out, Handle owner, const Undo& undo) {
+  if (result != WEIR_OK) return result;
+  try {
+    owners_.add(handle(*out), owner);
+  } catch (...) {
+    undo(*out);
+    throw;
+  }
   return result;
 }
 
 weir_result Fault::device_open(std::uint32_t index, weir_device* out, weir_status* status) {
   const weir_result result = next.device_open(index, out, status);
-  if (result == WEIR_OK) owners_.open(*out, index);
+  if (result != WEIR_OK) return result;
+  try {
+    owners_.open(*out, index);
+  } catch (...) {
+    next.device_close(*out, nullptr);
+    throw;
+  }
   return result;
 }
 weir_result Fault::stream_create(weir_device device, const weir_stream_options* options, weir_stream* out,
                                  weir_status* status) {
-  return made(next.stream_create(device, options, out, status), out, handle(device));
+  return made(next.stream_create(device, options, out, status), out, handle(device),
+              [&](weir_stream stream) { next.stream_destroy(stream, nullptr); });
 }
 weir_result Fault::stream_wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
-  return made(next.stream_wrap(device, native, out, status), out, handle(device));
+  return made(next.stream_wrap(device, native, out, status), out, handle(device),
+              [&](weir_stream stream) { next.stream_destroy(stream, nullptr); });
 }
 weir_result Fault::event_create(weir_device device, std::uint32_t flags, weir_event* out,
                                 weir_status* status) {
   return made(
       held_ ? held_->event_create(device, flags, out, status) : next.event_create(device, flags, out, status),
-      out, handle(device));
+      out, handle(device), [&](weir_event event) { event_destroy(event, nullptr); });
 }
 weir_result Fault::module_load(weir_device device, const weir_code_object* object, weir_module* out,
                                weir_status* status) {
-  return made(next.module_load(device, object, out, status), out, handle(device));
+  return made(next.module_load(device, object, out, status), out, handle(device),
+              [&](weir_module module) { next.module_unload(module, nullptr); });
 }
 weir_result Fault::module_get_kernel(weir_module module, const char* kernel, const weir_kernel_layout* layout,
                                      weir_kernel* out, weir_status* status) {
-  return made(next.module_get_kernel(module, kernel, layout, out, status), out, handle(module));
+  return made(next.module_get_kernel(module, kernel, layout, out, status), out, handle(module),
+              [](weir_kernel) {});
 }
 weir_result Fault::graph_create(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,
                                 weir_graph* out, weir_status* status) {
-  return made(next.graph_create(device, count, nodes, out, status), out, handle(device));
+  return made(next.graph_create(device, count, nodes, out, status), out, handle(device),
+              [&](weir_graph graph) { next.graph_destroy(graph, nullptr); });
 }
 
 weir_result Fault::memory_allocate(weir_device device, const weir_memory_options* options,
                                    weir_allocation* out, weir_status* status) {
   return made(take_memory(owners_.device_of(handle(device)), options ? options->size : 0, out, status,
                           [&] { return next.memory_allocate(device, options, out, status); }),
-              out, handle(device));
+              out, handle(device), [&](weir_allocation memory) { memory_free(memory, nullptr); });
 }
 weir_result Fault::memory_allocate_async(weir_stream stream, const weir_memory_options* options,
                                          weir_allocation* out, weir_status* status) {
@@ -190,11 +214,13 @@ weir_result Fault::memory_allocate_async(weir_stream stream, const weir_memory_o
                             return held_ ? held_->memory_allocate_async(stream, options, out, status)
                                          : next.memory_allocate_async(stream, options, out, status);
                           }),
-              out, handle(stream));
+              out, handle(stream),
+              [&](weir_allocation memory) { memory_free_async(stream, memory, nullptr); });
 }
 weir_result Fault::memory_wrap(weir_device device, const weir_external_memory* memory, weir_allocation* out,
                                weir_status* status) {
-  return made(next.memory_wrap(device, memory, out, status), out, handle(device));
+  return made(next.memory_wrap(device, memory, out, status), out, handle(device),
+              [&](weir_allocation wrapped) { next.memory_free(wrapped, nullptr); });
 }
 weir_result Fault::memory_free(weir_allocation allocation, weir_status* status) {
   if (held_) held_->start_all();

@@ -111,8 +111,10 @@ class Fault {
   weir_result take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out, weir_status* status,
                           Call&& allocate);
   void give_memory(weir_allocation allocation);
-  template <class T>
-  weir_result made(weir_result result, T* out, Handle owner);
+  /// Records the device of what the driver has made. Where memory is missing for that, `undo` lets the driver
+  /// destroy it.
+  template <class T, class Undo>
+  weir_result made(weir_result result, T* out, Handle owner, const Undo& undo);
 
   Owners owners_;
   std::unique_ptr<Held> held_;

@@ -49,12 +49,12 @@ weir_result Held::hold(weir_stream stream, Call call, weir_status* status, std::
     record->queue = queue;
     record->number = number;
   }
+  if (!watched_) {
+    std::thread([this] { watch(); }).detach();
+    watched_ = true;
+  }
   queue->operations.push_back({number, std::move(call), std::move(after), std::move(record)});
   if (held_++ == 0) oldest_ = Clock::now();
-  if (!watched_) {
-    watched_ = true;
-    std::thread([this] { watch(); }).detach();
-  }
   submitted_.notify_one();
   return WEIR_OK;
 }

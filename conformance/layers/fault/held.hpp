@@ -83,12 +83,14 @@ class Held {
   };
   /// One record of an event.
   struct Mark {
-    Mark(const weir_driver_table& next_, weir_event event_) : next(next_), event(event_) {}
+    explicit Mark(const weir_driver_table& next_) : next(next_) {}
     Mark(const Mark&) = delete;
     Mark& operator=(const Mark&) = delete;
-    ~Mark() { next.event_destroy(event, nullptr); }
+    ~Mark() {
+      if (event) next.event_destroy(event, nullptr);
+    }
     const weir_driver_table& next;
-    weir_event event;
+    weir_event event = nullptr;
     std::shared_ptr<Queue> queue;
     std::uint64_t number = 0;
     bool started = false;

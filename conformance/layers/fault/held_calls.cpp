@@ -74,11 +74,10 @@ std::shared_ptr<Held::Mark> Held::last_mark(weir_event event) {
 
 weir_result Held::event_record(weir_event handle, weir_stream stream, weir_status* status) {
   Event& event = real(handle);
-  weir_event made = nullptr;
-  if (const weir_result result = next_.event_create(event.device, event.flags, &made, status);
+  const auto mark = std::make_shared<Mark>(next_);
+  if (const weir_result result = next_.event_create(event.device, event.flags, &mark->event, status);
       result != WEIR_OK)
     return result;
-  const auto mark = std::make_shared<Mark>(next_, made);
   const weir_result result = hold(
       stream, [=, this](weir_status* e) { return next_.event_record(mark->event, stream, e); }, status, {},
       mark);

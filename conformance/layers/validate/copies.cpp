@@ -31,10 +31,11 @@ weir_result Validate::copy_to_device(weir_stream stream_handle, weir_allocation 
   check_range(*to, at, size, "destination");
   if (!from && size) refuse("null", "source is null; expected %" PRIu64 " bytes", size);
   const weir_result result = next.copy_to_device(stream->real, to->real, at, from, size, status);
-  if (result == WEIR_OK && size)
+  if (result != WEIR_OK || size == 0) return result;
+  return taken([&] {
     touch(*stream, {use_of(to, at, size, WEIR_ACCESS_WRITE, "copy_to_device"),
                     host_use(*stream->device, from, size, WEIR_ACCESS_READ, "copy_to_device")});
-  return result;
+  });
 }
 
 weir_result Validate::copy_to_host(weir_stream stream_handle, void* to, weir_allocation from_handle,
@@ -45,10 +46,11 @@ weir_result Validate::copy_to_host(weir_stream stream_handle, void* to, weir_all
   check_range(*from, at, size, "source");
   if (!to && size) refuse("null", "destination is null; expected room for %" PRIu64 " bytes", size);
   const weir_result result = next.copy_to_host(stream->real, to, from->real, at, size, status);
-  if (result == WEIR_OK && size)
+  if (result != WEIR_OK || size == 0) return result;
+  return taken([&] {
     touch(*stream, {use_of(from, at, size, WEIR_ACCESS_READ, "copy_to_host"),
                     host_use(*stream->device, to, size, WEIR_ACCESS_WRITE, "copy_to_host")});
-  return result;
+  });
 }
 
 weir_result Validate::copy_on_device(weir_stream stream_handle, weir_allocation to_handle,
@@ -66,10 +68,11 @@ weir_result Validate::copy_on_device(weir_stream stream_handle, weir_allocation 
            size, from_at, to_at, describe(*to).c_str());
   const weir_result result =
       next.copy_on_device(stream->real, to->real, to_at, from->real, from_at, size, status);
-  if (result == WEIR_OK && size)
+  if (result != WEIR_OK || size == 0) return result;
+  return taken([&] {
     touch(*stream, {use_of(from, from_at, size, WEIR_ACCESS_READ, "copy_on_device"),
                     use_of(to, to_at, size, WEIR_ACCESS_WRITE, "copy_on_device")});
-  return result;
+  });
 }
 
 weir_result Validate::copy_peer(weir_stream stream_handle, weir_allocation to_handle, std::uint64_t to_at,
@@ -84,10 +87,11 @@ weir_result Validate::copy_peer(weir_stream stream_handle, weir_allocation to_ha
   check_range(*to, to_at, size, "destination");
   check_range(*from, from_at, size, "source");
   const weir_result result = next.copy_peer(stream->real, to->real, to_at, from->real, from_at, size, status);
-  if (result == WEIR_OK && size)
+  if (result != WEIR_OK || size == 0) return result;
+  return taken([&] {
     touch(*stream, {use_of(from, from_at, size, WEIR_ACCESS_READ, "copy_peer"),
                     use_of(to, to_at, size, WEIR_ACCESS_WRITE, "copy_peer")});
-  return result;
+  });
 }
 
 weir_result Validate::fill(weir_stream stream_handle, weir_allocation to_handle, std::uint64_t at,
@@ -99,8 +103,8 @@ weir_result Validate::fill(weir_stream stream_handle, weir_allocation to_handle,
   check_range(*to, at, size, "destination");
   check_pattern(at, size, pattern, pattern_size);
   const weir_result result = next.fill(stream->real, to->real, at, size, pattern, pattern_size, status);
-  if (result == WEIR_OK && size) touch(*stream, {use_of(to, at, size, WEIR_ACCESS_WRITE, "fill")});
-  return result;
+  if (result != WEIR_OK || size == 0) return result;
+  return taken([&] { touch(*stream, {use_of(to, at, size, WEIR_ACCESS_WRITE, "fill")}); });
 }
 
 }  // namespace weir::validate

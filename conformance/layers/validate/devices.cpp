@@ -16,21 +16,27 @@ weir_result Validate::device_get_info(std::uint32_t index, weir_device_info* inf
 weir_result Validate::device_open(std::uint32_t index, weir_device* out, weir_status* status) {
   out_argument(out, "out_device");
   weir_device real = nullptr;
-  if (const weir_result result = next.device_open(index, &real, status); result != WEIR_OK) return result;
   auto made = std::make_shared<Device>();
+  if (const weir_result result = next.device_open(index, &real, status); result != WEIR_OK) return result;
   made->info.struct_size = sizeof made->info;
   if (next.device_get_info(index, &made->info, nullptr) != WEIR_OK) made->info.struct_size = 0;
-  const Lock lock(mutex_);
-  std::shared_ptr<Device> device = devices_[real].lock();
-  if (!device) {
-    device = std::move(made);
-    device->real = real;
-    device->index = index;
-    objects_.add(device);
-    devices_[real] = device;
+  try {
+    const Lock lock(mutex_);
+    std::weak_ptr<Device>& known = devices_[real];
+    std::shared_ptr<Device> device = known.lock();
+    if (!device) {
+      device = std::move(made);
+      device->real = real;
+      device->index = index;
+      objects_.add(device);
+      known = device;
+    }
+    ++device->openings;
+    *out = reinterpret_cast<weir_device>(device->handle);
+  } catch (...) {
+    next.device_close(real, nullptr);
+    throw;
   }
-  ++device->openings;
-  *out = reinterpret_cast<weir_device>(device->handle);
   return WEIR_OK;
 }
 

@@ -12,7 +12,7 @@ weir_result Validate::event_create(weir_device handle, std::uint32_t flags, weir
   auto event = std::make_shared<Event>();
   event->timed = flags & WEIR_EVENT_TIMED;
   const weir_result result = next.event_create(device->real, flags, &event->real, status);
-  if (result == WEIR_OK) put(event, device, *out);
+  if (result == WEIR_OK) put(event, device, *out, [&] { next.event_destroy(event->real, nullptr); });
   return result;
 }
 
@@ -32,11 +32,12 @@ weir_result Validate::event_record(weir_event handle, weir_stream stream_handle,
   Clock before = clock_of(*stream);
   const weir_result result = next.event_record(event->real, stream->real, status);
   if (result != WEIR_OK) return result;
-  const Lock lock(mutex_);
-  event->recorded = true;
-  event->clock = std::move(before);
-  event->clock.join(stream->clock);  // other threads may have submitted more before the record
-  return WEIR_OK;
+  return taken([&] {
+    const Lock lock(mutex_);
+    event->recorded = true;
+    event->clock = std::move(before);
+    event->clock.join(stream->clock);  // other threads may have submitted more before the record
+  });
 }
 
 weir_result Validate::event_query(weir_event handle, weir_status* status) {

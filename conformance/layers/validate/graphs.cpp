@@ -126,9 +126,10 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
   }
   const weir_result result = next.graph_create(device->real, count, real.data(), &graph->real, status);
   if (result != WEIR_OK) return result;
-  put(graph, device, *out);
-  for (std::uint32_t i = 0; i < count; ++i) check_inside(*graph, graph->nodes[i], i, graph->nodes, i);
-  return WEIR_OK;
+  put(graph, device, *out, [&] { next.graph_destroy(graph->real, nullptr); });
+  return taken([&] {
+    for (std::uint32_t i = 0; i < count; ++i) check_inside(*graph, graph->nodes[i], i, graph->nodes, i);
+  });
 }
 
 weir_result Validate::graph_update(weir_graph handle, std::uint32_t index, const weir_graph_node* asked,
@@ -147,8 +148,7 @@ weir_result Validate::graph_update(weir_graph handle, std::uint32_t index, const
   if (result != WEIR_OK) return result;
   node.uses = std::move(prepared.kept.uses);
   node.modules = std::move(prepared.kept.modules);
-  graph->changed.push_back(index);
-  return WEIR_OK;
+  return taken([&] { graph->changed.push_back(index); });
 }
 
 // Updates happen one node at a time, so conflicts between nodes are checked at the next launch.
@@ -179,16 +179,17 @@ weir_result Validate::graph_launch(weir_graph handle, weir_stream stream_handle,
                  static_cast<std::uint32_t>(graph->nodes.size()));
   const weir_result result = next.graph_launch(graph->real, stream->real, status);
   if (result != WEIR_OK) return result;
-  {
+  return taken([&] {
+    {
+      const Lock lock(mutex_);
+      stream->clock.join(graph->last_run);  // runs of one graph never overlap
+    }
+    touch(*stream, std::move(uses));
     const Lock lock(mutex_);
-    stream->clock.join(graph->last_run);  // runs of one graph never overlap
-  }
-  touch(*stream, std::move(uses));
-  const Lock lock(mutex_);
-  graph->last_run = stream->clock;
-  for (const Graph::Node& node : graph->nodes)
-    for (const auto& module : node.modules) module->used.set(stream->place, stream->count);
-  return WEIR_OK;
+    graph->last_run = stream->clock;
+    for (const Graph::Node& node : graph->nodes)
+      for (const auto& module : node.modules) module->used.set(stream->place, stream->count);
+  });
 }
 
 weir_result Validate::graph_destroy(weir_graph handle, weir_status* status) {

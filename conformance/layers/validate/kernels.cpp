@@ -36,7 +36,7 @@ weir_result Validate::module_load(weir_device handle, const weir_code_object* ob
   auto module = std::make_shared<Module>();
   module->name = given.name ? given.name : "";
   const weir_result result = next.module_load(device->real, object, &module->real, status);
-  if (result == WEIR_OK) put(module, device, *out);
+  if (result == WEIR_OK) put(module, device, *out, [&] { next.module_unload(module->real, nullptr); });
   return result;
 }
 
@@ -251,10 +251,11 @@ weir_result Validate::kernel_launch(weir_stream handle, const weir_launch* launc
   PreparedLaunch prepared = prepare(*stream->device, launch);
   const weir_result result = next.kernel_launch(stream->real, &prepared.launch, status);
   if (result != WEIR_OK) return result;
-  touch(*stream, std::move(prepared.uses));
-  const Lock lock(mutex_);
-  if (prepared.module) prepared.module->used.set(stream->place, stream->count);
-  return WEIR_OK;
+  return taken([&] {
+    touch(*stream, std::move(prepared.uses));
+    const Lock lock(mutex_);
+    if (prepared.module) prepared.module->used.set(stream->place, stream->count);
+  });
 }
 
 }  // namespace weir::validate

@@ -26,7 +26,7 @@ weir_result Validate::memory_allocate(weir_device handle, const weir_memory_opti
   allocation->size = options.size;
   allocation->pinned = options.kind == WEIR_MEMORY_PINNED;
   const weir_result result = next.memory_allocate(device->real, asked, &allocation->real, status);
-  if (result == WEIR_OK) put(allocation, device, *out);
+  if (result == WEIR_OK) put(allocation, device, *out, [&] { next.memory_free(allocation->real, nullptr); });
   return result;
 }
 
@@ -39,11 +39,13 @@ weir_result Validate::memory_allocate_async(weir_stream handle, const weir_memor
   allocation->size = options.size;
   const weir_result result = next.memory_allocate_async(stream->real, asked, &allocation->real, status);
   if (result != WEIR_OK) return result;
-  put(allocation, stream->device, *out);
-  Use birth = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_allocate_async");
-  birth.access.special = Access::Special::birth;
-  touch(*stream, {std::move(birth)});
-  return WEIR_OK;
+  put(allocation, stream->device, *out,
+      [&] { next.memory_free_async(stream->real, allocation->real, nullptr); });
+  return taken([&] {
+    Use birth = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_allocate_async");
+    birth.access.special = Access::Special::birth;
+    touch(*stream, {std::move(birth)});
+  });
 }
 
 // mutex_ must be held.
@@ -57,8 +59,11 @@ void Validate::forget_memory(Allocation& allocation, const char* by) {
   if (!allocation.address) return;
   constexpr std::size_t most_gone = 256;
   if (!allocation.external) device.by_address.erase(allocation.address);
-  device.gone.push_front({allocation.address, allocation.address + allocation.size,
-                          describe(allocation) + ", which " + by + " ended"});
+  try {
+    device.gone.push_front({allocation.address, allocation.address + allocation.size,
+                            describe(allocation) + ", which " + by + " ended"});
+  } catch (const std::bad_alloc&) {  // later uses of the address are not explained
+  }
   if (device.gone.size() > most_gone) device.gone.pop_back();
 }
 
@@ -90,10 +95,11 @@ weir_result Validate::memory_free_async(weir_stream handle, weir_allocation allo
   }
   const weir_result result = next.memory_free_async(stream->real, allocation->real, status);
   if (result != WEIR_OK) return result;
-  Use end = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_free_async");
-  end.access.special = Access::Special::end;
-  touch(*stream, {std::move(end)});
-  return WEIR_OK;
+  return taken([&] {
+    Use end = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_free_async");
+    end.access.special = Access::Special::end;
+    touch(*stream, {std::move(end)});
+  });
 }
 
 // The layer learns addresses here, because callers that pass addresses also obtain them from this call.
@@ -105,15 +111,16 @@ weir_result Validate::memory_get_info(weir_allocation handle, weir_memory_info* 
   const Lock lock(mutex_);
   Device& device = *allocation->device;
   if (info->device_address && !allocation->address) {
+    if (!allocation->external) device.by_address[info->device_address] = allocation;
     allocation->address = info->device_address;
-    if (!allocation->external) device.by_address[allocation->address] = allocation;
     std::erase_if(device.gone, [&](const Device::Gone& gone) {
       return gone.begin < allocation->address + allocation->size && allocation->address < gone.end;
     });
   }
   if (info->host_pointer && !allocation->host_address) {
-    allocation->host_address = reinterpret_cast<std::uint64_t>(info->host_pointer);
-    if (!allocation->external) device.by_host_address[allocation->host_address] = allocation;
+    const auto address = reinterpret_cast<std::uint64_t>(info->host_pointer);
+    if (!allocation->external) device.by_host_address[address] = allocation;
+    allocation->host_address = address;
   }
   return WEIR_OK;
 }
@@ -136,12 +143,13 @@ weir_result Validate::memory_wrap(weir_device handle, const weir_external_memory
   allocation->size = memory.size;
   allocation->pinned = memory.kind == WEIR_EXTERNAL_HOST;
   allocation->external = true;
+  {
+    const Lock lock(mutex_);
+    device->external.push_back(allocation);  // no longer found if the call fails
+  }
   const weir_result result = next.memory_wrap(device->real, asked, &allocation->real, status);
-  if (result != WEIR_OK) return result;
-  put(allocation, device, *out);
-  const Lock lock(mutex_);
-  device->external.push_back(allocation);
-  return WEIR_OK;
+  if (result == WEIR_OK) put(allocation, device, *out, [&] { next.memory_free(allocation->real, nullptr); });
+  return result;
 }
 
 // The allocation that contains the byte at `address`, or else one that ends there: empty arrays may begin at

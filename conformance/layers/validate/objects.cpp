@@ -76,15 +76,18 @@ std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
   return object->handle;
 }
 
-void Objects::remove(const Object& object, std::string_view by) {
+void Objects::remove(const Object& object, std::string_view by) noexcept {
   const auto place = static_cast<std::uint32_t>(parts_of(object.handle).place);
   Place& at = places_[place];
   if (at.object.get() != &object) return;  // another thread has removed it
-  at.last = describe(object) + ", which " + std::string(by) + " ended";
   --live_[static_cast<int>(object.kind)];
   at.object->alive = false;
-  at.object.reset();
-  free_.push_back(place);
+  const std::shared_ptr<Object> gone = std::move(at.object);
+  try {
+    at.last = describe(object) + ", which " + std::string(by) + " ended";
+    free_.push_back(place);
+  } catch (const std::bad_alloc&) {  // the place is not used again
+  }
 }
 
 std::shared_ptr<Object> Objects::find(std::uint64_t handle, Kind kind, const char* what) const {

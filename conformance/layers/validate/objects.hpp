@@ -144,7 +144,7 @@ class Objects {
   std::shared_ptr<T> get(typename T::Handle handle, const char* what) const {
     return std::static_pointer_cast<T>(find(reinterpret_cast<std::uint64_t>(handle), T::object_kind, what));
   }
-  void remove(const Object& object, std::string_view by);
+  void remove(const Object& object, std::string_view by) noexcept;
   std::uint64_t live(Kind kind) const noexcept { return live_[static_cast<int>(kind)]; }
   std::vector<std::shared_ptr<Object>> of(const Device& device) const;
   std::string describe(const Object& object) const;

@@ -13,7 +13,7 @@ weir_result Validate::put_stream(weir_result made, const std::shared_ptr<Stream>
     stream->place = place.number;
     stream->count = place.count;
   }
-  put(stream, device, out);
+  put(stream, device, out, [&] { next.stream_destroy(stream->real, nullptr); });
   return WEIR_OK;
 }
 
@@ -40,11 +40,11 @@ weir_result Validate::stream_get_native(weir_stream handle, void** out, weir_sta
 
 weir_result Validate::stream_destroy(weir_stream handle, weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
-  {
+  taken([&] {
     const Lock lock(mutex_);
     objects_.remove(*stream, "stream_destroy");
     places_.give(stream->place, stream->count);
-  }
+  });
   return next.stream_destroy(stream->real, status);
 }
 
@@ -70,10 +70,11 @@ weir_result Validate::stream_wait_event(weir_stream handle, weir_event event_han
   const Clock mark = clock_of(*event);
   const weir_result result = next.stream_wait_event(stream->real, event->real, status);
   if (result != WEIR_OK) return result;
-  const Lock lock(mutex_);
-  stream->clock.join(mark);
-  stream->clock.join(event->clock);  // includes a record that another thread made meanwhile
-  return WEIR_OK;
+  return taken([&] {
+    const Lock lock(mutex_);
+    stream->clock.join(mark);
+    stream->clock.join(event->clock);  // includes a record that another thread made meanwhile
+  });
 }
 
 /// A submitted host callback. When it runs, the host joins the clock of its stream.
@@ -85,10 +86,10 @@ struct CallbackCall {
 
   static void run(void* opaque) {
     const std::unique_ptr<CallbackCall> call(static_cast<CallbackCall*>(opaque));
-    {
+    call->layer->taken([&] {
       const Validate::Lock lock(call->layer->mutex_);
       call->layer->done(call->clock);
-    }
+    });
     const void* const outer = std::exchange(Validate::in_callback, call.get());
     call->callback(call->user);
     Validate::in_callback = outer;

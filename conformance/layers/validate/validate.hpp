@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <string_view>
@@ -154,11 +155,18 @@ class Validate {
       refuse(wrong.rule, "%s", wrong.message.c_str());
     }
   }
-  template <class T>
-  void put(const std::shared_ptr<T>& object, const std::shared_ptr<Device>& device, typename T::Handle& out) {
-    const Lock lock(mutex_);
-    object->device = device;
-    out = objects_.add(object);
+  /// Registers what the driver has made. Where that fails, `undo` lets the driver destroy it.
+  template <class T, class Undo>
+  void put(const std::shared_ptr<T>& object, const std::shared_ptr<Device>& device, typename T::Handle& out,
+           const Undo& undo) {
+    try {
+      const Lock lock(mutex_);
+      object->device = device;
+      out = objects_.add(object);
+    } catch (...) {
+      undo();
+      throw;
+    }
   }
   weir_result put_stream(weir_result made, const std::shared_ptr<Stream>& stream,
                          const std::shared_ptr<Device>& device, weir_stream& out);
@@ -184,6 +192,19 @@ class Validate {
            result == WEIR_ERROR_DEVICE_LOST;
   }
 
+  /// Records the effect of a call that the driver has taken, whose result therefore stays WEIR_OK. Without
+  /// memory for a record, the order of later accesses is unknown, and races are no longer reported.
+  template <class Record>
+  weir_result taken(const Record& record) noexcept {
+    try {
+      record();
+    } catch (const std::bad_alloc&) {
+      const Lock lock(mutex_);
+      options_.races = Options::Races::off;
+    }
+    return WEIR_OK;
+  }
+
   // -- clocks
   /// A copy of the present clock of a stream or event. Locks mutex_.
   template <class T>
@@ -194,8 +215,11 @@ class Validate {
   /// Joins `clock` into the host's if that result means that its work has ended. Locks mutex_. Returns the
   /// result.
   weir_result waited(weir_result result, const Clock& clock) {
-    const Lock lock(mutex_);
-    if (ended(result)) done(clock);
+    if (ended(result))
+      taken([&] {
+        const Lock lock(mutex_);
+        done(clock);
+      });
     return result;
   }
 
