@@ -19,6 +19,7 @@
 #include "cache/statistics.hpp"
 #include "command.hpp"
 #include "compilation/cache_policy.hpp"
+#include "control_characters.hpp"
 #include "kernel_file.hpp"
 
 namespace weir::tool {
@@ -72,8 +73,8 @@ std::string date_text(std::int64_t nanoseconds) {
 int list() {
   for (const cache::Listed& listed : cache::list_entries(policy_with_folder().folder)) {
     const std::optional<cache::Entry> entry = cache::read_entry(listed.file);
-    std::string label = entry ? entry->label : "damaged, or of another version of Weir";
-    std::replace_if(label.begin(), label.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    const std::string label =
+        entry ? without_control_characters(entry->label) : "damaged, or of another version of Weir";
     std::printf("%s  %10s  %8s  %s\n", date_text(listed.used).c_str(), byte_text(listed.bytes).c_str(),
                 entry ? fmt::format("{:.0f} ms", entry->seconds * 1e3).c_str() : "", label.c_str());
   }

@@ -8,18 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "control_characters.hpp"
 #include "info_report.hpp"
 
 namespace weir::tool {
 namespace {
-
-// Drivers' texts and file names may contain control characters, which must not reach the terminal.
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return clean;
-}
 
 std::string bytes_text(std::uint64_t bytes) {
   constexpr double unit = 1024;
@@ -39,9 +32,9 @@ class TextReport {
   void add_plugin(const Candidate& candidate) {
     const bool usable = candidate.status == DriverStatus::usable;
     const auto& identity = candidate.identity;
-    out_ +=
-        paint(bold, identity ? fmt::format("{} {}", printable(candidate.name), printable(identity->version))
-                             : printable(candidate.name));
+    out_ += paint(bold, identity ? fmt::format("{} {}", without_control_characters(candidate.name),
+                                               without_control_characters(identity->version))
+                                 : without_control_characters(candidate.name));
     out_ += "  " + paint(usable ? green : identity ? plain : red, to_string(candidate.status)) + "\n";
     if (!candidate.description.empty()) line("is", candidate.description);
     if (identity) line("made by", identity->vendor);
@@ -72,8 +65,10 @@ class TextReport {
 
   void add_cache(const CacheState& cache) {
     out_ += "\n" + paint(bold, "Compile cache") + "\n";
-    if (!cache.folder.empty()) out_ += fmt::format("  {}\n", printable(cache.folder));
-    out_ += cache.why_off.empty() ? "  in use\n" : fmt::format("  not used: {}\n", printable(cache.why_off));
+    if (!cache.folder.empty()) out_ += fmt::format("  {}\n", without_control_characters(cache.folder));
+    out_ += cache.why_off.empty()
+                ? "  in use\n"
+                : fmt::format("  not used: {}\n", without_control_characters(cache.why_off));
   }
 
   void add(std::string_view text) { out_ += text; }
@@ -94,7 +89,7 @@ class TextReport {
     for (const SearchFolder& folder : folders) width = std::max(width, folder.path.native().size());
     for (const SearchFolder& folder : folders)
       if (folder.kind == kind)
-        out_ += fmt::format("  {:<{}}  {} ({})\n", printable(folder.path.string()), width,
+        out_ += fmt::format("  {:<{}}  {} ({})\n", without_control_characters(folder.path.string()), width,
                             folder_state(folder, candidates), origin_words(folder));
   }
 
@@ -113,7 +108,8 @@ class TextReport {
   }
 
   void line(std::string_view label, std::string_view text, int indent = 2) {
-    out_ += fmt::format("{:{}}{:<{}}  {}\n", "", indent, label, 14 - indent, printable(text));
+    out_ +=
+        fmt::format("{:{}}{:<{}}  {}\n", "", indent, label, 14 - indent, without_control_characters(text));
   }
 
   void add_communicator(const weir_communicator_info& info) {
@@ -128,8 +124,8 @@ class TextReport {
   }
 
   void add_device(std::string_view driver, std::uint32_t index, const weir_device_info& info) {
-    out_ +=
-        fmt::format("\n  {}  {}\n", paint(bold, fmt::format("{}:{}", driver, index)), printable(info.name));
+    out_ += fmt::format("\n  {}  {}\n", paint(bold, fmt::format("{}:{}", driver, index)),
+                        without_control_characters(info.name));
     const bool cpu = info.kind == WEIR_DEVICE_CPU;
     std::string kind = kind_word(info.kind);
     if (info.vendor[0]) kind += fmt::format(" by {}", info.vendor);

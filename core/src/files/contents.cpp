@@ -13,13 +13,6 @@
 
 namespace weir::files {
 
-std::string shown(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return result;
-}
-
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view expected) {
   const auto fail = [&](const std::string& why) {
     throw Error(ErrorCode::system,

@@ -20,8 +20,6 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
 /// Replaces the file as a whole. Throws Error{system}; the file before is kept then.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-/// Text of a file for a message: control characters, which terminals obey, become "?".
-std::string shown(std::string_view text);
 /// "(2, 3)".
 std::string shape_text(std::span<const std::int64_t> shape);
 /// The shape in a file: the extents, then the components of a Vec or Mat.

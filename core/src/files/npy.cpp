@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "control_characters.hpp"
 #include "files/contents.hpp"
 
 namespace weir {
@@ -74,7 +75,7 @@ class HeaderReader {
     const std::string_view number = word.substr(std::min<std::size_t>(1, word.size()));
     const auto known = std::ranges::find(type_words, number, &std::pair<std::string_view, ScalarType>::first);
     if (known == type_words.end() || std::string_view("<>|=").find(word.front()) == std::string_view::npos)
-      fail("unknown type '" + files::shown(word) +
+      fail("unknown type '" + without_control_characters(word) +
            "'; expected booleans, integers of 8 to 64 bits or floats of 16 to 64 bits; convert it with "
            ".astype()");
     header.type = known->second;

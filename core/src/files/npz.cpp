@@ -2,6 +2,7 @@
 // NumPy's .npz files: zip archives of .npy files.
 #include <string_view>
 
+#include "control_characters.hpp"
 #include "files/contents.hpp"
 #include "files/zip.hpp"
 
@@ -19,10 +20,11 @@ HostArrays read_npz(const std::filesystem::path& path) try {
        files::read_zip(files::read_file(path, "an existing .npz file"), archive)) {
     std::string_view name = member.name;
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-    HostArray array = files::parse_npy(member.contents, archive + ": member '" + files::shown(member.name) + "'");
+    HostArray array = files::parse_npy(
+        member.contents, archive + ": member '" + without_control_characters(member.name) + "'");
     if (!arrays.emplace(name, std::move(array)).second)
       throw Error(ErrorCode::parse, archive + ": expected one array of each name, found '" +
-                                        files::shown(name) + "' twice; save it again");
+                                        without_control_characters(name) + "' twice; save it again");
   }
   return arrays;
 } catch (...) {

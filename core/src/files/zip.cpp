@@ -10,6 +10,7 @@
 #include <new>
 #include <weir/error.hpp>
 
+#include "control_characters.hpp"
 #include "files/contents.hpp"
 
 namespace weir::files {
@@ -92,7 +93,9 @@ void read_zip64(const Reader& zip, std::uint64_t at, std::uint64_t end, Entry& e
     if (id != zip64_field) continue;
     for (std::uint64_t* number : {&entry.size, &entry.packed, &entry.local}) {
       if (*number != in_zip64) continue;
-      if (field + 8 > at) zip.fail("the sizes of '" + shown(entry.name) + "' are damaged; save the archive again");
+      if (field + 8 > at)
+        zip.fail("the sizes of '" + without_control_characters(entry.name) +
+                 "' are damaged; save the archive again");
       *number = zip.u64(field);
       field += 8;
     }
@@ -173,7 +176,7 @@ std::uint32_t checksum_of(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> read_contents(const Reader& zip, const Entry& entry) {
-  const std::string member = "member '" + shown(entry.name) + "'";
+  const std::string member = "member '" + without_control_characters(entry.name) + "'";
   if (entry.flags & 1) zip.fail(member + " is encrypted; expected plain members, as numpy.savez writes them");
   if (entry.method != stored && entry.method != deflated)
     zip.fail(member + " is compressed by method " + std::to_string(entry.method) +

@@ -31,6 +31,10 @@ const OpInfo& info(Op op) noexcept {
   return ops[static_cast<std::size_t>(op)];
 }
 
+std::string quoted_name(Op op) {
+  return "'" + std::string(info(op).mnemonic) + "'";
+}
+
 const MathInfo& info(MathFunction function) noexcept {
   return functions[static_cast<std::size_t>(function)];
 }

@@ -68,6 +68,8 @@ struct OpInfo {
   ResultRule result;
 };
 const OpInfo& info(Op op) noexcept;
+/// The mnemonic in single quotes, for messages.
+std::string quoted_name(Op op);
 struct MathInfo {
   std::string_view name;
   std::uint8_t operands;

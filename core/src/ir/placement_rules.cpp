@@ -7,10 +7,6 @@
 namespace weir::ir {
 namespace {
 
-std::string quoted(const Statement& s) {
-  return "'" + std::string(info(s.op).mnemonic) + "'";
-}
-
 class PlacementRules {
  public:
   PlacementRules(const Kernel& kernel, const Placement& placement, bool task)
@@ -44,12 +40,13 @@ class PlacementRules {
         return "'phase' is allowed only in tasks, outside of other phases; a kernel uses parallel loops";
       case Op::repetition:
       case Op::failed:
-        return task_ ? "" : quoted(s) + " is allowed only in tasks";
+        return task_ ? "" : quoted_name(s.op) + " is allowed only in tasks";
       case Op::threads:
         return task_ ? "" : "'threads' is allowed only in tasks; a kernel uses group loops";
       case Op::scratch_load:
       case Op::scratch_store:
-        return task_ ? "" : quoted(s) + " is allowed only in tasks; a kernel uses local variables instead";
+        return task_ ? ""
+                     : quoted_name(s.op) + " is allowed only in tasks; a kernel uses local variables instead";
       case Op::shared:
         if (placement_.enclosing != nullptr && is_group_loop(*placement_.enclosing)) return "";
         return "shared memory is declared directly in the body of a group loop, found it " +
@@ -93,7 +90,7 @@ class PlacementRules {
              "elsewhere";
     if (operands.size() != 1 || operands[0] == placement_.yields) return "";
     return (placement_.ends == Placement::Ends::condition
-                ? "the condition of " + quoted(*placement_.enclosing) + " yields "
+                ? "the condition of " + quoted_name(placement_.enclosing->op) + " yields "
                 : "the body of this 'reduce' yields ") +
            std::string(to_string(placement_.yields)) + ", found " + std::string(to_string(operands[0]));
   }
@@ -101,7 +98,7 @@ class PlacementRules {
   std::string check_parallel(const Statement& s) const {
     if (at_task_level()) return "";
     const Statement& outer = *placement_.enclosing;
-    return quoted(s) + " is inside " + quoted(outer) + " at " + at(outer) +
+    return quoted_name(s.op) + " is inside " + quoted_name(outer.op) + " at " + at(outer) +
            "; parallel loops belong directly in the kernel, in a 'repeat' or in a stream_parallel block. " +
            (outer.op == Op::for_ || outer.op == Op::while_
                 ? "Make the outer loop a 'repeat'"
@@ -110,7 +107,8 @@ class PlacementRules {
 
   std::string check_repeat() const {
     if (!at_task_level())
-      return "'repeat' is inside " + quoted(*placement_.enclosing) + " at " + at(*placement_.enclosing) +
+      return "'repeat' is inside " + quoted_name(placement_.enclosing->op) + " at " +
+             at(*placement_.enclosing) +
              "; it belongs directly in the kernel, in another 'repeat' or in a stream_parallel block. Use a "
              "sequential 'for' or 'while' here";
     if (placement_.repeats != max_repeats) return "";
@@ -122,7 +120,7 @@ class PlacementRules {
   std::string check_region() const {
     if (placement_.enclosing == nullptr) return "";
     const Statement& outer = *placement_.enclosing;
-    if (task_) return "the 'region' of a task is directly in its body, found one in " + quoted(outer);
+    if (task_) return "the 'region' of a task is directly in its body, found one in " + quoted_name(outer.op);
     if (outer.op == Op::region)
       return "a stream_parallel block is inside the stream_parallel block at " + at(outer) +
              "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one";
@@ -130,7 +128,7 @@ class PlacementRules {
       return "a stream_parallel block is inside the 'repeat' at " + at(outer) +
              "; blocks are not repeated together. Put a 'repeat' into each block, or launch a kernel without "
              "'repeat' as often, in a Graph";
-    return "a stream_parallel block is inside " + quoted(outer) + " at " + at(outer) +
+    return "a stream_parallel block is inside " + quoted_name(outer.op) + " at " + at(outer) +
            "; blocks belong directly in the kernel. Move the outer statement into the block, or launch one "
            "kernel "
            "per iteration";
@@ -139,7 +137,7 @@ class PlacementRules {
   std::string check_collective(const Statement& s) const {
     const Statement* const loop = placement_.task_loop;
     if (loop == nullptr || !is_group_loop(*loop))
-      return quoted(s) + " belongs in a group loop, found it elsewhere; use group_for";
+      return quoted_name(s.op) + " belongs in a group loop, found it elsewhere; use group_for";
     const std::uint64_t threads = group_threads(*loop);
     if (s.op != Op::shuffle || s.immediate == 0 || threads % s.immediate == 0) return "";
     return "the width of a sub-group divides the number of threads of a group, found width " +

@@ -244,9 +244,8 @@ class Verifier {
         continue;
       }
       if (ended_by != nullptr) {
-        report(s.location, "nothing may follow '" + std::string(info(ended_by->op).mnemonic) +
-                               "' in its block, found '" + std::string(info(s.op).mnemonic) +
-                               "', which never runs");
+        report(s.location, "nothing may follow " + quoted_name(ended_by->op) + " in its block, found " +
+                               quoted_name(s.op) + ", which never runs");
         break;
       }
       statement(s, context);
@@ -267,8 +266,8 @@ class Verifier {
     }
     report(where,
            context.ends == Placement::Ends::condition
-               ? "the condition of '" + std::string(info(context.enclosing->op).mnemonic) +
-                     "' ends in 'yield' of a bool, found none at its end"
+               ? "the condition of " + quoted_name(context.enclosing->op) +
+                     " ends in 'yield' of a bool, found none at its end"
                : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
   }
 
@@ -303,7 +302,7 @@ class Verifier {
 
   bool check_bodies(const Statement& s) {
     const int wanted = info(s.op).bodies;
-    const std::string name = "'" + std::string(info(s.op).mnemonic) + "'";
+    const std::string name = quoted_name(s.op);
     if (wanted < 0 && !s.bodies.empty() && s.op == Op::region) {
       for (const Block& block : s.bodies) {
         if (!block.arguments.empty()) {
@@ -345,10 +344,9 @@ class Verifier {
   void check_result(const Statement& s) {
     const bool gives = info(s.op).result != ResultRule::none;
     if (gives && s.result == no_value) {
-      report(s.location, "'" + std::string(info(s.op).mnemonic) + "' gives a result, found no value for it");
+      report(s.location, quoted_name(s.op) + " gives a result, found no value for it");
     } else if (!gives && s.result != no_value) {
-      report(s.location, "'" + std::string(info(s.op).mnemonic) + "' gives no result, found %" +
-                             std::to_string(s.result));
+      report(s.location, quoted_name(s.op) + " gives no result, found %" + std::to_string(s.result));
     } else if (gives) {
       define(s.result, s.type, s.location);
       if (s.result < values_.size()) values_[s.result].definition = &s;
@@ -386,9 +384,9 @@ class Verifier {
     const Uniformity uniformity(s);
     for (const Uniformity::Fault& fault : uniformity.faults()) {
       report(fault.collective->location,
-             "'" + std::string(info(fault.collective->op).mnemonic) +
-                 "' is reached by all threads of a group or by none, found it in the '" +
-                 std::string(info(fault.cause->op).mnemonic) + "' at " + at(fault.cause->location) +
+             quoted_name(fault.collective->op) +
+                 " is reached by all threads of a group or by none, found it in the " +
+                 quoted_name(fault.cause->op) + " at " + at(fault.cause->location) +
                  ", which may differ between threads; move it out of there, or compute the condition from "
                  "constants, "
                  "scalars, extents and indices of groups only");

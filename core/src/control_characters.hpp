@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+/// The text with '?' for each control character. Texts of drivers and files must not reach a terminal as they
+/// are.
+inline std::string without_control_characters(std::string_view text) {
+  std::string clean(text);
+  std::ranges::replace_if(
+      clean, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
+
+}  // namespace weir
