@@ -198,7 +198,7 @@ class Validate {
   weir_result taken(const Record& record) noexcept {
     try {
       record();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       const Lock lock(mutex_);
       options_.races = Options::Races::off;
     }
