@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "aimed_groups.hpp"
+#include "aimed_loops.hpp"
 #include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 
@@ -70,10 +70,10 @@ bool is_scalar(Kind kind) {
          (kind >= first_atomic_kind && kind < local_array_kind);
 }
 
-class AimedGenerator : private AimedGroups {
+class AimedGenerator : private AimedLoops {
  public:
   AimedGenerator(const Aim& aim, const std::vector<Aim>& others, Choices& choices)
-      : AimedGroups(choices), aim_(aim), others_(others) {}
+      : AimedLoops(choices), aim_(aim), others_(others) {}
 
   RunnableKernel run() {
     k_.name = "aimed";
@@ -220,7 +220,8 @@ class AimedGenerator : private AimedGroups {
           insert(block, part.kind);
           part.kind = kind_of(Op::scratch_load);
         }
-        if (c_.chance(2)) loop(block, {for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce, kind_of(Op::add)});
+        if (c_.chance(2))
+          loop(block, {for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce, kind_of(Op::add)});
       }
       loop(block, part);
       s.bodies.push_back(std::move(block));
@@ -386,7 +387,7 @@ class AimedGenerator : private AimedGroups {
         wide_add(out);
         break;
       case Row::cpu_lane_loop:
-        return around_loop(out, aim, lane_loop);
+        return around_loop(out, aim.kind, InnerLoop::lane_loop);
       case Row::gpu_reduce_strips:
         insert(out, kind_of(Op::store));
         break;
@@ -400,18 +401,18 @@ class AimedGenerator : private AimedGroups {
         neighbours(out, std::size_t{1} << c_.below(2));
         break;
       case Row::gpu_packet_edges:
-        if (aim.kind == kind_of(Op::for_)) return around_loop(out, aim, shared_loop);
+        if (aim.kind == kind_of(Op::for_)) return around_loop(out, aim.kind, InnerLoop::shared_loop);
         neighbours(out, std::size_t{1} << c_.below(4));
         break;
       case Row::gpu_tiles:
       case Row::gpu_tile_packets:
-        rows(out, aim.row == Row::gpu_tile_packets);
+        rows(out, aim.row == Row::gpu_tile_packets, aim_.kind != kind_of(Op::philox));
         if (aim.row == Row::gpu_tiles && aligned_) insert(out, kind_of(Op::if_));
         break;
       case Row::gpu_shared_loops:
-        return around_loop(out, aim, shared_loop);
+        return around_loop(out, aim.kind, InnerLoop::shared_loop);
       case Row::gpu_staged_reads:
-        return around_loop(out, aim, staged_loop);
+        return around_loop(out, aim.kind, InnerLoop::staged_loop);
       case Row::cpu_private_counters:
       case Row::cpu_direct_counters:
       case Row::gpu_private_counters:
@@ -434,7 +435,7 @@ class AimedGenerator : private AimedGroups {
         break;
     }
     if (aim.row == Row::gpu_packets_2 && aim.kind == kind_of(Op::for_))
-      return around_loop(out, aim, shared_loop);
+      return around_loop(out, aim.kind, InnerLoop::shared_loop);
     insert(out, aim.kind);
     // More statements of the same loop, except in wide packets, whose size limits a body's cost.
     if (needs_of(aim.row).aligned) return;
@@ -444,160 +445,6 @@ class AimedGenerator : private AimedGroups {
           (aim.row != Row::cpu_vector_loop || !is_scalar(kind)))
         insert(out, kind);
     }
-  }
-
-  // Elements that are 0 before a loop whose iterations add to them.
-  void clear_sums(Block& out) {
-    sums_.clear();
-    for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
-      const ScalarType type = real();
-      sums_.push_back(counter(type, 1 + static_cast<std::int64_t>(c_.below(3))));
-      Statement s = access_of(Op::store, sums_.back(), {number(out, 0), number_of(out, type, 0)});
-      out.statements.push_back(std::move(s));
-    }
-  }
-
-  // Adds or subtracts an integer below 64, so that no order of the iterations rounds.
-  void add_to_sum(Block& out, std::uint32_t p) {
-    const ScalarType type = k_.parameters[p].element.scalar;
-    const std::size_t visible = values_.size();
-    const ValueId any = fresh(out, ScalarType::u32);
-    const ValueId few = binary(out, Op::bit_and, ScalarType::u32, any, number_of(out, ScalarType::u32, 63));
-    Statement cast = make(Op::cast, type);
-    cast.operands = {few};
-    const ValueId by = emit(out, std::move(cast));
-    Statement s = access_of(Op::atomic, p, {number(out, 0), by});
-    s.immediate = static_cast<std::uint64_t>(c_.chance(3) ? ir::AtomicKind::sub : ir::AtomicKind::add);
-    emit(out, std::move(s));
-    values_.resize(visible);
-  }
-
-  // Adjacent elements with the given number of bytes, which GPUs access in packets.
-  void neighbours(Block& out, std::size_t bytes) {
-    least_size_ = bytes;
-    std::vector<ScalarType> types;
-    for (const ScalarType type : all_types)
-      if (size_of(type) == bytes) types.push_back(type);
-    const ScalarType type = types[c_.below(types.size())];
-    ValueId value = loaded(out, input(type, loop_.indices.size()), 0, 0);
-    if (c_.chance(2)) value = through_variable(out, value, type);
-    if (c_.chance(2)) keep(out, value, type);
-  }
-
-  // Elements of two rows, the second of which is added to a variable.
-  void rows(Block& out, bool packets) {
-    static constexpr ScalarType wide[] = {ScalarType::f64, ScalarType::i64, ScalarType::f32, ScalarType::u32};
-    // Packets of 8-byte elements are the narrowest, which leaves room for more statements.
-    const std::size_t most = aim_.kind == kind_of(Op::philox) ? 2 : 4;
-    const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
-    if (packets) least_size_ = size_of(type);
-    const std::uint32_t p = input(type, loop_.indices.size());
-    const std::int64_t first = static_cast<std::int64_t>(c_.below(2));
-    ValueId value = loaded(out, p, first, 0);
-    const bool variable = c_.chance(2);
-    if (variable) value = through_variable(out, value, type);
-    const ValueId below = loaded(out, p, first + 1 + static_cast<std::int64_t>(c_.below(2)),
-                                 packets ? 0 : static_cast<std::int64_t>(c_.below(3)));
-    value = binary(out, c_.chance(2) ? Op::add : Op::max, type, value, below);
-    if (variable) value = through_variable(out, value, type);
-    keep(out, value, type);
-  }
-
-  void wide_add(Block& out) {
-    static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::i32, ScalarType::u32,
-                                           ScalarType::u8,  ScalarType::i16, ScalarType::f64};
-    const ScalarType type = types[c_.below(6)];
-    const std::uint32_t p = input(type, loop_.indices.size());
-    const ValueId a = loaded(out, p, 0, 0);
-    const ValueId b = loaded(out, p, 0, 1);
-    keep(out, binary(out, Op::add, type, a, b), type);
-  }
-
-  // A sequential loop that LLVM vectorises.
-  void wide_sum(Block& out) {
-    const std::uint32_t p = input(ScalarType::u32, 1);
-    const std::int64_t rounds = std::min<std::int64_t>(full_[1][0], 9 + std::int64_t(c_.below(30)));
-    sequential(
-        out, rounds, false,
-        [&](Block& body, ValueId k, std::uint32_t sum) {
-          const ValueId element = emit(body, access_of(Op::load, p, {k}));
-          add_to(body, sum, ScalarType::u32, element);
-        },
-        ScalarType::u32);
-  }
-
-  template <class F>
-  void sequential(Block& out, std::int64_t rounds, bool constant, F f, ScalarType type) {
-    Statement sum = make(Op::local, type);
-    sum.index = k_.local_count++;
-    sum.immediate = 1;
-    const std::uint32_t id = sum.index;
-    out.statements.push_back(std::move(sum));
-    ValueId high = number(out, rounds);
-    if (!constant) {
-      // The number of rounds is unknown at compile time.
-      Statement s = make(Op::argument, ScalarType::i64);
-      s.index = scalar(ScalarType::i64);
-      const ValueId any = emit(out, std::move(s));
-      const ValueId by = binary(out, Op::bit_and, ScalarType::i64, any, number(out, 1));
-      high = binary(out, Op::sub, ScalarType::i64, high, by);
-    }
-    Statement s = make(Op::for_);
-    const ValueId low = number(out, 0);
-    s.operands = {low, high, number(out, 1)};
-    const Scope scope = enter();
-    Block body;
-    index(body);
-    f(body, body.arguments.back(), id);
-    s.bodies.push_back(std::move(body));
-    leave(scope);
-    out.statements.push_back(std::move(s));
-    Statement get = make(Op::get, type);
-    get.index = id;
-    keep(out, emit(out, std::move(get)), type);
-  }
-
-  void add_to(Block& body, std::uint32_t sum, ScalarType type, ValueId value) {
-    Statement get = make(Op::get, type);
-    get.index = sum;
-    const ValueId before = emit(body, std::move(get));
-    Statement set = make(Op::set, type);
-    set.index = sum;
-    set.operands = {binary(body, Op::add, type, before, value)};
-    body.statements.push_back(std::move(set));
-  }
-
-  enum InnerLoop { lane_loop, shared_loop, staged_loop };
-
-  void around_loop(Block& out, const Aim& aim, InnerLoop kind) {
-    static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::u32, ScalarType::f64,
-                                           ScalarType::i64};
-    const ScalarType type = types[c_.below(4)];
-    const std::size_t rank = loop_.indices.size();
-    const bool before = c_.chance(2), inside = kind != lane_loop && c_.chance(2);
-    if (before && aim.kind != kind_of(Op::for_)) insert(out, aim.kind);
-    const std::uint32_t same = input(type, 1), own = input(type, rank);
-    const std::int64_t most = extents_[same][0] - 1;
-    const std::int64_t rounds = kind == staged_loop
-                                    ? std::min<std::int64_t>(most, 33 + std::int64_t(c_.below(120)))
-                                    : std::min<std::int64_t>(most, 1 + std::int64_t(c_.below(9)));
-    const bool constant = kind != staged_loop && c_.chance(2);
-    sequential(
-        out, rounds, constant,
-        [&](Block& body, ValueId k, std::uint32_t sum) {
-          // Only elements at the loop's index are staged.
-          const ValueId at =
-              kind == shared_loop ? binary(body, Op::add, ScalarType::i64, k, number(body, 1)) : k;
-          ValueId element = emit(body, access_of(Op::load, same, {at}));
-          if (c_.chance(2)) {
-            const ValueId factor = loaded(body, own, 0, c_.chance(2) ? 1 : 0);
-            element = binary(body, Op::mul, type, element, factor);
-          }
-          add_to(body, sum, type, element);
-          if (inside) insert(body, aim.kind);
-        },
-        type);
-    if ((!before && !inside) || c_.chance(4)) insert(out, aim.kind);
   }
 
   // An array that no statement accesses shares the memory of a written one.
@@ -625,7 +472,6 @@ class AimedGenerator : private AimedGroups {
   const Aim aim_;
   const std::vector<Aim>& others_;
   bool distinct_ = true, narrow_ = true;
-  std::vector<std::uint32_t> sums_;  ///< arrays whose first element the loop adds to
 };
 
 }  // namespace

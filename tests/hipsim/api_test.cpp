@@ -140,6 +140,22 @@ TEST_F(Api, EventsOrderStreamsAndMeasureTime) {
   EXPECT_EQ(hipErrorInvalidHandle, hipEventDestroy(event));
 }
 
+// Each call is made while the stream's thread is still between the work and its end, if there is such a time.
+TEST_F(Api, WhoSeesAnEventFindsTheWorkBeforeItDone) {
+  const TestStream stream;
+  hipEvent_t event = nullptr;
+  HIP(hipEventCreateWithFlags(&event, 0));
+  int late = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    HIP(hipEventRecord(event, stream.handle));
+    while (hipEventQuery(event) == hipErrorNotReady) {
+    }
+    late += hipStreamQuery(stream.handle) == hipErrorNotReady;
+  }
+  EXPECT_EQ(late, 0);
+  HIP(hipEventDestroy(event));
+}
+
 TEST_F(Api, TheNullStreamWaitsForBlockingStreams) {
   TestStream blocking(0);
   Gate gate;

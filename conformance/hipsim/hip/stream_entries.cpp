@@ -65,7 +65,7 @@ HIPSIM_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
       stream->synchronize();
     } else {
       const auto marker = std::make_shared<Marker>();  // also after the work of the blocking streams
-      d.enqueue(stream, [marker] { marker->reach(); });
+      d.enqueue(stream, marker);
       marker->wait();
     }
     return d.error();
@@ -164,7 +164,7 @@ HIPSIM_EXPORT hipError_t hipEventRecord(hipEvent_t handle, hipStream_t stream_ha
       const std::scoped_lock lock(event->mutex);
       event->marker = marker;
     }
-    r.devices[std::size_t(stream->device)]->enqueue(stream, [marker] { marker->reach(); });
+    r.devices[std::size_t(stream->device)]->enqueue(stream, marker);
     return hipSuccess;
   });
 }

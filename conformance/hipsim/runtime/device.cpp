@@ -54,11 +54,21 @@ std::vector<std::shared_ptr<Stream>> Device::streams() const {
 
 void Device::enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work) {
   const std::scoped_lock lock(mutex_);
+  enqueue_ordered(stream, std::move(work));
+}
+
+void Device::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<Marker> marker) {
+  const std::scoped_lock lock(mutex_);
+  enqueue_ordered(stream, std::move(marker));
+}
+
+template <class Item>
+void Device::enqueue_ordered(const std::shared_ptr<Stream>& stream, Item item) {
   std::vector<std::shared_ptr<Marker>> before;
   const auto mark = [&](const std::shared_ptr<Stream>& other) {
     if (other->idle()) return;
     auto marker = std::make_shared<Marker>();
-    other->enqueue([marker] { marker->reach(); });
+    other->enqueue(marker);
     before.push_back(marker);
   };
   if (stream == null_) {
@@ -71,7 +81,7 @@ void Device::enqueue(const std::shared_ptr<Stream>& stream, std::function<void()
     stream->enqueue([before = std::move(before)] {
       for (const auto& marker : before) marker->wait();
     });
-  stream->enqueue(std::move(work));
+  stream->enqueue(std::move(item));
   if (const hipError_t late = std::exchange(late_failure(), hipSuccess); late != hipSuccess)
     stream->enqueue([this, late] { set_error(late); });
 }

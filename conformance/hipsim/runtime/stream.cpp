@@ -49,23 +49,34 @@ Stream::~Stream() {
 void Stream::serve(const std::shared_ptr<Queue>& queue) {
   std::unique_lock lock(queue->mutex);
   for (;;) {
-    queue->changed.wait(lock, [&] { return queue->closing || !queue->work.empty(); });
-    if (queue->work.empty()) return;
-    std::function<void()> work = std::move(queue->work.front());
-    queue->work.pop_front();
-    lock.unlock();
-    work();
-    work = nullptr;  // destroys the work's resources before it counts as done
-    lock.lock();
+    queue->changed.wait(lock, [&] { return queue->closing || !queue->items.empty(); });
+    if (queue->items.empty()) return;
+    Queue::Item item = std::move(queue->items.front());
+    queue->items.pop_front();
+    if (item.work) {
+      lock.unlock();
+      item.work();
+      item.work = nullptr;  // destroys the work's resources before it counts as done
+      lock.lock();
+    }
     ++queue->completed;
+    if (item.marker) item.marker->reach();
     queue->changed.notify_all();
   }
 }
 
 void Stream::enqueue(std::function<void()> work) {
+  push({std::move(work), nullptr});
+}
+
+void Stream::enqueue(std::shared_ptr<Marker> marker) {
+  push({nullptr, std::move(marker)});
+}
+
+void Stream::push(Queue::Item item) {
   {
     const std::scoped_lock lock(queue_->mutex);
-    queue_->work.push_back(std::move(work));
+    queue_->items.push_back(std::move(item));
     ++queue_->enqueued;
   }
   queue_->changed.notify_all();

@@ -35,6 +35,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   void enqueue(std::function<void()> work);
+  /// Enqueues the marker. Whoever finds it reached also finds the work up to it done.
+  void enqueue(std::shared_ptr<Marker> marker);
   /// Waits until all work enqueued before this call is done.
   void synchronize();
   bool idle() const;
@@ -49,11 +51,16 @@ class Stream {
   struct Queue {
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<std::function<void()>> work;
+    struct Item {
+      std::function<void()> work;
+      std::shared_ptr<Marker> marker;
+    };
+    std::deque<Item> items;
     std::uint64_t enqueued = 0, completed = 0;
     bool closing = false;
   };
   static void serve(const std::shared_ptr<Queue>& queue);
+  void push(Queue::Item item);
   std::shared_ptr<Queue> queue_;
   std::thread thread_;
 };

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aimed_loops.hpp"
+
+#include <algorithm>
+
+namespace weir::test {
+
+void AimedLoops::clear_sums(Block& out) {
+  sums_.clear();
+  for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
+    const ScalarType type = real();
+    sums_.push_back(counter(type, 1 + static_cast<std::int64_t>(c_.below(3))));
+    Statement s = access_of(Op::store, sums_.back(), {number(out, 0), number_of(out, type, 0)});
+    out.statements.push_back(std::move(s));
+  }
+}
+
+void AimedLoops::add_to_sum(Block& out, std::uint32_t p) {
+  const ScalarType type = k_.parameters[p].element.scalar;
+  const std::size_t visible = values_.size();
+  const ValueId any = fresh(out, ScalarType::u32);
+  const ValueId few = binary(out, Op::bit_and, ScalarType::u32, any, number_of(out, ScalarType::u32, 63));
+  Statement cast = make(Op::cast, type);
+  cast.operands = {few};
+  const ValueId by = emit(out, std::move(cast));
+  Statement s = access_of(Op::atomic, p, {number(out, 0), by});
+  s.immediate = static_cast<std::uint64_t>(c_.chance(3) ? ir::AtomicKind::sub : ir::AtomicKind::add);
+  emit(out, std::move(s));
+  values_.resize(visible);
+}
+
+void AimedLoops::neighbours(Block& out, std::size_t bytes) {
+  least_size_ = bytes;
+  std::vector<ScalarType> types;
+  for (const ScalarType type : all_types)
+    if (size_of(type) == bytes) types.push_back(type);
+  const ScalarType type = types[c_.below(types.size())];
+  ValueId value = loaded(out, input(type, loop_.indices.size()), 0, 0);
+  if (c_.chance(2)) value = through_variable(out, value, type);
+  if (c_.chance(2)) keep(out, value, type);
+}
+
+void AimedLoops::rows(Block& out, bool packets, bool four_bytes_too) {
+  static constexpr ScalarType wide[] = {ScalarType::f64, ScalarType::i64, ScalarType::f32, ScalarType::u32};
+  // Packets of 8-byte elements are the narrowest, which leaves room for more statements.
+  const std::size_t most = four_bytes_too ? 4 : 2;
+  const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
+  if (packets) least_size_ = size_of(type);
+  const std::uint32_t p = input(type, loop_.indices.size());
+  const std::int64_t first = static_cast<std::int64_t>(c_.below(2));
+  ValueId value = loaded(out, p, first, 0);
+  const bool variable = c_.chance(2);
+  if (variable) value = through_variable(out, value, type);
+  const ValueId below = loaded(out, p, first + 1 + static_cast<std::int64_t>(c_.below(2)),
+                               packets ? 0 : static_cast<std::int64_t>(c_.below(3)));
+  value = binary(out, c_.chance(2) ? Op::add : Op::max, type, value, below);
+  if (variable) value = through_variable(out, value, type);
+  keep(out, value, type);
+}
+
+void AimedLoops::wide_add(Block& out) {
+  static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::i32, ScalarType::u32,
+                                         ScalarType::u8,  ScalarType::i16, ScalarType::f64};
+  const ScalarType type = types[c_.below(6)];
+  const std::uint32_t p = input(type, loop_.indices.size());
+  const ValueId a = loaded(out, p, 0, 0);
+  const ValueId b = loaded(out, p, 0, 1);
+  keep(out, binary(out, Op::add, type, a, b), type);
+}
+
+void AimedLoops::wide_sum(Block& out) {
+  const std::uint32_t p = input(ScalarType::u32, 1);
+  const std::int64_t rounds = std::min<std::int64_t>(full_[1][0], 9 + std::int64_t(c_.below(30)));
+  sequential(
+      out, rounds, false,
+      [&](Block& body, ValueId k, std::uint32_t sum) {
+        const ValueId element = emit(body, access_of(Op::load, p, {k}));
+        add_to(body, sum, ScalarType::u32, element);
+      },
+      ScalarType::u32);
+}
+
+template <class F>
+void AimedLoops::sequential(Block& out, std::int64_t rounds, bool constant, F f, ScalarType type) {
+  Statement sum = make(Op::local, type);
+  sum.index = k_.local_count++;
+  sum.immediate = 1;
+  const std::uint32_t id = sum.index;
+  out.statements.push_back(std::move(sum));
+  ValueId high = number(out, rounds);
+  if (!constant) {
+    // The number of rounds is unknown at compile time.
+    Statement s = make(Op::argument, ScalarType::i64);
+    s.index = scalar(ScalarType::i64);
+    const ValueId any = emit(out, std::move(s));
+    const ValueId by = binary(out, Op::bit_and, ScalarType::i64, any, number(out, 1));
+    high = binary(out, Op::sub, ScalarType::i64, high, by);
+  }
+  Statement s = make(Op::for_);
+  const ValueId low = number(out, 0);
+  s.operands = {low, high, number(out, 1)};
+  const Scope scope = enter();
+  Block body;
+  index(body);
+  f(body, body.arguments.back(), id);
+  s.bodies.push_back(std::move(body));
+  leave(scope);
+  out.statements.push_back(std::move(s));
+  Statement get = make(Op::get, type);
+  get.index = id;
+  keep(out, emit(out, std::move(get)), type);
+}
+
+void AimedLoops::add_to(Block& body, std::uint32_t sum, ScalarType type, ValueId value) {
+  Statement get = make(Op::get, type);
+  get.index = sum;
+  const ValueId before = emit(body, std::move(get));
+  Statement set = make(Op::set, type);
+  set.index = sum;
+  set.operands = {binary(body, Op::add, type, before, value)};
+  body.statements.push_back(std::move(set));
+}
+
+void AimedLoops::around_loop(Block& out, Kind inserted, InnerLoop kind) {
+  static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::u32, ScalarType::f64, ScalarType::i64};
+  const ScalarType type = types[c_.below(4)];
+  const std::size_t rank = loop_.indices.size();
+  const bool before = c_.chance(2), inside = kind != InnerLoop::lane_loop && c_.chance(2);
+  if (before && inserted != kind_of(Op::for_)) insert(out, inserted);
+  const std::uint32_t same = input(type, 1), own = input(type, rank);
+  const std::int64_t most = extents_[same][0] - 1;
+  const std::int64_t rounds = kind == InnerLoop::staged_loop
+                                  ? std::min<std::int64_t>(most, 33 + std::int64_t(c_.below(120)))
+                                  : std::min<std::int64_t>(most, 1 + std::int64_t(c_.below(9)));
+  const bool constant = kind != InnerLoop::staged_loop && c_.chance(2);
+  sequential(
+      out, rounds, constant,
+      [&](Block& body, ValueId k, std::uint32_t sum) {
+        // Only elements at the loop's index are staged.
+        const ValueId at =
+            kind == InnerLoop::shared_loop ? binary(body, Op::add, ScalarType::i64, k, number(body, 1)) : k;
+        ValueId element = emit(body, access_of(Op::load, same, {at}));
+        if (c_.chance(2)) {
+          const ValueId factor = loaded(body, own, 0, c_.chance(2) ? 1 : 0);
+          element = binary(body, Op::mul, type, element, factor);
+        }
+        add_to(body, sum, type, element);
+        if (inside) insert(body, inserted);
+      },
+      type);
+  if ((!before && !inside) || c_.chance(4)) insert(out, inserted);
+}
+
+}  // namespace weir::test

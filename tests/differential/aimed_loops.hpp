@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements that make code generation choose a form for the enclosing parallel loop.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aimed_groups.hpp"
+
+namespace weir::test {
+
+class AimedLoops : protected AimedGroups {
+ protected:
+  enum class InnerLoop : std::uint8_t { lane_loop, shared_loop, staged_loop };
+
+  explicit AimedLoops(Choices& choices) : AimedGroups(choices) {}
+
+  /// Elements that are 0 before a loop whose iterations add to them: sums_.
+  void clear_sums(Block& out);
+  /// Adds or subtracts an integer below 64, so that no order of the iterations rounds.
+  void add_to_sum(Block& out, std::uint32_t p);
+  /// Adjacent elements with the given number of bytes, which GPUs access in packets.
+  void neighbours(Block& out, std::size_t bytes);
+  /// Elements of two rows, the second of which is added to a variable; of 8 bytes, or also of 4.
+  void rows(Block& out, bool packets, bool four_bytes_too);
+  /// A sum of two arrays, which LLVM vectorises.
+  void wide_add(Block& out);
+  /// A sequential loop that LLVM vectorises.
+  void wide_sum(Block& out);
+  /// A sequential loop of that form, and the inserted statement in it or beside it.
+  void around_loop(Block& out, Kind inserted, InnerLoop kind);
+
+  std::vector<std::uint32_t> sums_;  ///< arrays whose first element the loop adds to
+
+ private:
+  template <class F>
+  void sequential(Block& out, std::int64_t rounds, bool constant, F f, ScalarType type);
+  void add_to(Block& body, std::uint32_t sum, ScalarType type, ValueId value);
+};
+
+}  // namespace weir::test
