@@ -141,4 +141,13 @@ TEST(Stream, ManyShareTheDevice) {
   EXPECT_EQ(values, std::vector<std::uint32_t>(count, 5));
 }
 
+// proves R35
+TEST(Stream, RefusesOptionsWithoutASize) {
+  const weir_stream_options options{0, 0};
+  weir_stream out = nullptr;
+  const std::string message = refusal(WEIR_ERROR_INVALID, table().stream_create, first_device(), &options, &out);
+  EXPECT_NE(message.find("options has struct_size 0"), std::string::npos) << message;
+  EXPECT_EQ(out, nullptr);
+}
+
 }  // namespace cpu_test
