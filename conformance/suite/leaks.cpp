@@ -169,10 +169,11 @@ WEIR_REQUIREMENT(2, 72, Leaks, OfStreams,
 }
 
 WEIR_REQUIREMENT(2, 88, Leaks, OfWaitsForStreamsThatWait,
-                 "Waiting 10,000 times for a stream whose work waits for events of other streams leaks nothing.") {
+                 "Waiting 10,000 times for a stream whose work waits for events of other streams leaks "
+                 "nothing.") {
   constexpr std::uint64_t size = 128u << 10;  // still being filled when the host waits
   const Memory memory(size), small(64);
-  expect_flat("stream_create, fill, event_record, stream_wait_event, stream_synchronize, stream_destroy", often, [&] {
+  const auto cycle = [&] {
     const Stream first, second, third;
     const Event event, next;
     for (std::uint8_t i = 0; i < 4; ++i) fill<std::uint8_t>(first, memory, 0, size, i);
@@ -183,7 +184,9 @@ WEIR_REQUIREMENT(2, 88, Leaks, OfWaitsForStreamsThatWait,
     third.wait(next);
     fill<std::uint8_t>(third, small, 0, 64, 2);
     third.synchronize();
-  });
+  };
+  expect_flat("stream_create, fill, event_record, stream_wait_event, stream_synchronize, stream_destroy",
+              often, cycle);
 }
 
 WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,

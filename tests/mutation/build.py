@@ -48,7 +48,8 @@ class Build:
                 files = [match[2]]
             if path in files:
                 return command, match[1], [os.path.relpath(one, self.root) for one in files]
-        raise SystemExit(f"no command of target {target} compiles {path}; is {self.build} a build with ninja of this tree?")
+        raise SystemExit(f"no command of target {target} compiles {path}; expected {self.build} to be a build of this "
+                         "tree with ninja")
 
     def compile(self, command, file, object_file):
         """Compiles the copy of `file`; None, or the compiler's messages."""

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-# A mutant may write without end, or allocate: when memory runs out, the system ends it before other processes. A limit of
-# the address space would also refuse tests that reserve much and use little.
+# A mutant may write without end, or allocate: when memory runs out, the system ends it before other processes. A limit
+# of the address space would also refuse tests that reserve much and use little.
 FILE_LIMIT = 1 << 30
 
 FAILED = re.compile(r"^(?:failed|unexpected pass)\s+(\S+ \S+)|^\[  FAILED  \] (\S+?)(?: \(|,|$)")
@@ -26,8 +26,8 @@ def restrict():
 
 
 def run(command, environment, limit, cwd, times=None):
-    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed. An empty value
-    in `environment` removes the variable. `times` receives the milliseconds of each requirement that passed."""
+    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed. An empty
+    value in `environment` removes the variable. `times` receives the milliseconds of each requirement that passed."""
     values = {name: value for name, value in dict(os.environ, **environment).items() if environment.get(name, "set")}
     program = subprocess.Popen(command, env=values, cwd=cwd, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=restrict)

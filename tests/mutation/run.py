@@ -45,7 +45,7 @@ class Place:
                     (folder / name).symlink_to(entry.resolve())
 
     def own(self, name):
-        """The path `name`, which holds a file instead of a link from now on. Programs find their folder by their path."""
+        """The path `name`, which holds a file instead of a link from now on: programs find their folder by it."""
         path = self.folder / name
         if path.is_symlink():
             target = path.resolve()
@@ -61,12 +61,17 @@ class Run:
         self.build = build.Build(arguments.build, self.root, scratch)
         self.place = Place(arguments.build.resolve(), scratch / "place")
         self.scratch = scratch
-        self.judges = list(self.component["judges"])
+        self.judges = [one for one in self.component["judges"] if not arguments.judge or one["name"] in arguments.judge]
+        if not self.judges:
+            names = ", ".join(f"'{one['name']}'" for one in self.component["judges"])
+            raise SystemExit(f"no judge is named {arguments.judge}; {arguments.component} has {names}")
         # The suite reads the manifest beside the mutated library.
         for one in self.judges:
             for name in one["command"]:
                 if name.startswith(("bin/", "lib/")):
-                    self.place.own(name)
+                    if not self.place.own(name).exists():
+                        raise SystemExit(f"{arguments.build} has no {name}, which is a test of {arguments.component}; build "
+                                         "it first")
 
     def files(self):
         found = set()
@@ -89,18 +94,28 @@ class Run:
                 continue
             for number, names in enumerate(groups):
                 judges.append(dict(one, command=one["command"] + [one["filter"], ",".join(names)],
-                                   link=one["link"] if number == 0 else {}))
+                                   link=one.get("link", {}) if number == 0 else {}))
         self.judges = judges
 
-    def judge(self, replaced, rounds=1, times=None):
-        """(name of the judge, failed test) of the first failure; None if all pass. `replaced`: as for Build.link."""
+    def link(self, links, replaced):
+        for target, output in links.items():
+            path = self.place.folder / output
+            path.unlink(missing_ok=True)
+            if errors := self.build.link(target, path, replaced):
+                return "link", errors[-1000:]
+        return None
+
+    def judge(self, replaced, file=None, rounds=1, times=None):
+        """(name of the judge, failed test) of the first failure; None if all pass. `replaced`: as for Build.link;
+        `file`: the mutated one, or None for all judges."""
+        if failed := self.link(self.component.get("link", {}), replaced):
+            return failed
         for number in range(rounds):
             for one in self.judges:
-                for target, output in one.get("link", {}).items() if number == 0 else ():
-                    path = self.place.folder / output
-                    path.unlink(missing_ok=True)
-                    if errors := self.build.link(target, path, replaced):
-                        return "link", errors[-1000:]
+                if file and file not in one.get("only", [file]):
+                    continue
+                if number == 0 and (failed := self.link(one.get("link", {}), replaced)):
+                    return failed
                 environment = dict(self.component["environment"], **one.get("environment", {}))
                 environment["LD_LIBRARY_PATH"] = str(self.place.folder / "lib")
                 # Programs and their files are found by absolute paths; a program may change its folder.
@@ -129,7 +144,8 @@ class Run:
             copy.write_text(original)
         if self.build.object_bytes(mutated) == self.build.object_bytes(objects[mutant.file]):
             return "same code", "", ""
-        failed = self.judge({unit: [mutated if file == mutant.file else one for file, one in objects.items()]}, rounds)
+        linked = [mutated if file == mutant.file else one for file, one in objects.items()]
+        failed = self.judge({unit: linked}, mutant.file, rounds)
         if failed and failed[0] == "link":
             return "does not compile", *failed
         return ("killed", *failed) if failed else ("survived", "", "")
@@ -162,15 +178,17 @@ def table(report):
         of_file = collections.Counter(one["outcome"] for one in report["mutants"] if one["file"] == file)
         lines.append(f"| {file} | " + " | ".join(str(of_file[outcome]) for outcome in OUTCOMES) + " |")
     by_judge = collections.Counter(one["judge"] for one in report["mutants"] if one["outcome"] == "killed")
-    lines += ["", "| killed by | mutants |", "|---|---|", *(f"| {name} | {count} |" for name, count in by_judge.items())]
+    lines += ["", "| killed by | mutants |", "|---|---|"]
+    lines += [f"| {name} | {count} |" for name, count in by_judge.items()]
     code = lambda text: "`" + text.replace("\n", " ⏎ ").replace("|", "\\|").replace("`", "'") + "`"
     listed = [("survivor", [one for one in report["mutants"] if one["outcome"] == "survived"])]
-    listed += [(f"killed by {name} only", [one for one in report["mutants"] if one["outcome"] == "killed" and one["judge"] == name])
-               for name in report["listed"]]
+    for name in report["listed"]:
+        listed.append((f"killed by {name} only", [one for one in report["mutants"] if one["judge"] == name]))
     for title, found in listed:
         if found:
             lines += ["", f"| {title} | line | mutation |", "|---|---|---|"]
-            lines += [f"| {one['id']} {one['file']}:{one['line']} | {code(one['old'])} | {code(one['new'])} |" for one in found]
+            for one in found:
+                lines.append(f"| {one['id']} {one['file']}:{one['line']} | {code(one['old'])} | {code(one['new'])} |")
     return "\n".join(lines) + "\n"
 
 
@@ -179,7 +197,8 @@ def hand_made(path, run):
     for one in json.loads(path.read_text()):
         text = (run.root / one["file"]).read_text()
         if text.count(one["old"]) != 1:
-            raise SystemExit(f"{path}: '{one['old']}' occurs {text.count(one['old'])} times in {one['file']}; expected once")
+            raise SystemExit(f"{path}: '{one['old']}' occurs {text.count(one['old'])} times in {one['file']}; expected "
+                             "once; adapt the entry to the source")
         yield mutants.Mutant(one["file"], text[:text.index(one["old"])].count("\n") + 1, one["old"], one["new"],
                              text.replace(one["old"], one["new"]))
 
@@ -187,13 +206,15 @@ def hand_made(path, run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("component", help="a name in components.json")
-    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release", help="folder of a finished build")
+    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release",
+                        help="folder of a finished build")
     parser.add_argument("--mutate", default=os.environ.get("WEIR_MUTATE", "mutate"),
                         help="universalmutator's program; $WEIR_MUTATE, or 'mutate'")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=50, help="number of mutants that compile to other code")
     parser.add_argument("--files", default="", help="only files whose path contains this text")
     parser.add_argument("--hand-made", type=pathlib.Path, help="JSON file of mutants, in place of generated ones")
+    parser.add_argument("--judge", action="append", help="only this judge; may be repeated")
     parser.add_argument("--retry", type=pathlib.Path, help="only the survivors of an earlier result file")
     parser.add_argument("--rounds", type=int, default=1, help="runs of the tests before a mutant counts as survivor")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after this time; 0: no limit")
@@ -219,19 +240,22 @@ def main():
         else:
             generated = [mutant for file in files for mutant in mutants.generate(tool, file, run.root / file)]
             if arguments.retry:
-                wanted = {one["id"] for one in json.loads(arguments.retry.read_text())["mutants"] if one["outcome"] == "survived"}
+                earlier = json.loads(arguments.retry.read_text())["mutants"]
+                wanted = {one["id"] for one in earlier if one["outcome"] == "survived"}
                 chosen = [mutant for mutant in generated if mutant.id in wanted]
             else:
                 chosen = mutants.choose(generated, len(generated), arguments.seed)
         if not chosen:
-            raise SystemExit(f"no mutants; expected some in the files of {arguments.component} with '{arguments.files}' in their path")
+            raise SystemExit(f"no mutants; expected some in the files of {arguments.component} with '{arguments.files}' in "
+                             "their path")
         print(f"{len(generated)} mutants; the tests of the unmutated component first", flush=True)
         times = {}
         if failed := run.judge(run.unmutated(chosen[0].file), times=times):
             raise SystemExit(f"the unmutated component fails {failed[0]}: {failed[1]}")
         run.sort_judges(times)
         print(f"passed after {time.monotonic() - begun:.0f} s", flush=True)
-        report = {"component": arguments.component, "commit": commit(), "seed": arguments.seed, "generated": len(generated),
+        report = {"component": arguments.component, "commit": commit(), "seed": arguments.seed,
+                  "generated": len(generated),
                   "begun": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), "machine": processor(),
                   "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1),
                   "listed": [one["name"] for one in run.component["judges"] if one.get("listed")], "mutants": []}
@@ -254,7 +278,8 @@ def main():
                                       "detail": outcome[2], "seconds": round(time.monotonic() - began, 1)})
             report["ended"] = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
             arguments.result.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-            print(f"{number:4} {outcome[0]:16} {mutant.id} {mutant.file}:{mutant.line} {' '.join(outcome[1:])[:120]}", flush=True)
+            print(f"{number:4} {outcome[0]:16} {mutant.id} {mutant.file}:{mutant.line} {' '.join(outcome[1:])[:120]}",
+                  flush=True)
             if outcome[0] == "survived":
                 print(f"       - {mutant.old}\n       + {mutant.new}", flush=True)
     page = table(report)

@@ -27,9 +27,10 @@ class Equivalents(unittest.TestCase):
 
 class HandMade(unittest.TestCase):
     def test_each_changes_the_present_source(self):
-        for name, component in (("runtime", "runtime"), ("passes", "passes")):
-            root = SOURCE / json.loads((run.HERE / "components.json").read_text())[component]["root"]
-            for one in json.loads((run.HERE / f"hand_made/{name}.json").read_text()):
+        components = json.loads((run.HERE / "components.json").read_text())
+        for path in sorted((run.HERE / "hand_made").glob("*.json")):
+            root = SOURCE / components[path.stem.split("_")[0]]["root"]
+            for one in json.loads(path.read_text()):
                 with self.subTest(one["old"]):
                     self.assertEqual(1, (root / one["file"]).read_text().count(one["old"]))
 
@@ -49,7 +50,8 @@ class Changes(unittest.TestCase):
 
 class Choice(unittest.TestCase):
     def setUp(self):
-        self.all = [mutants.Mutant("f", line, f"{line}", f"{line} {n}", "") for line in range(10) for n in range(line + 1)]
+        self.all = [mutants.Mutant("f", line, f"{line}", f"{line} {n}", "")
+                    for line in range(10) for n in range(line + 1)]
 
     def test_takes_each_line_before_one_twice(self):
         self.assertEqual(set(range(10)), {one.line for one in mutants.choose(self.all, 10, 3)})
@@ -68,7 +70,8 @@ class Judge(unittest.TestCase):
             return judge.run([sys.executable, "-uc", text], {}, limit, folder)
 
     def test_names_the_first_failure_and_stops_there(self):
-        self.assertEqual("A.B", self.run_program("import time; print('[ RUN      ] A.B'); print('[  FAILED  ] A.B (1 ms)'); time.sleep(60)"))
+        program = "import time; print('[ RUN      ] A.B'); print('[  FAILED  ] A.B (1 ms)'); time.sleep(60)"
+        self.assertEqual("A.B", self.run_program(program))
         self.assertEqual("C1.02 Name", self.run_program("print('failed              C1.02 Name (1.0 ms)')"))
 
     def test_passes(self):

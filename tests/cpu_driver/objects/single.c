@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object without start files, with one function for initialisation and one for termination (DT_INIT, DT_FINI).
+// An object without start files and relocations, with one function for initialisation and one for termination (DT_INIT, DT_FINI).
 #include <weir/sdk/cpu_kernel.h>
 
 struct arguments {
