@@ -80,10 +80,11 @@ class Build:
 
     def link(self, target, output, replaced):
         """Links `target` as `output`. `replaced`: object of the build -> the objects used in its place."""
-        command = self.commands(target)[-1]
+        # A library's link may be followed by a command that makes its links by name.
+        command = next((one for one in reversed(self.commands(target)) if " -o " in one and " -c " not in one), None)
+        if not command:
+            raise SystemExit(f"no command of target {target} links anything; expected a program or a library")
         match = re.search(r" -o (\S+)", command)
-        if not match:
-            raise SystemExit(f"the last command of target {target} links nothing: {command[:300]}")
         command = command.replace(match[0], f" -o {output}", 1)
         given = []
         for unit, objects in replaced.items():
