@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 SKIPPED = 77
 GROUP_MILLISECONDS = 1500  # of the first group of requirements; later ones take twice as long each
-OUTCOMES = ["killed", "survived", "equivalent", "same code", "does not compile"]
+OUTCOMES = ["killed", "by chance", "survived", "equivalent", "same code", "does not compile"]
 
 
 def known_equivalents():
@@ -105,14 +105,14 @@ class Run:
                 return "link", errors[-1000:]
         return None
 
-    def judge(self, replaced, file=None, rounds=1, times=None):
+    def judge(self, replaced, file=None, rounds=1, times=None, name=None):
         """(name of the judge, failed test) of the first failure; None if all pass. `replaced`: as for Build.link;
-        `file`: the mutated one, or None for all judges."""
+        `file`: the mutated one, or None for all judges; `name`: of the only judges that run."""
         if failed := self.link(self.component.get("link", {}), replaced):
             return failed
         for number in range(rounds):
             for one in self.judges:
-                if file and file not in one.get("only", [file]):
+                if (file and file not in one.get("only", [file])) or (name and one["name"] != name):
                     continue
                 if number == 0 and (failed := self.link(one.get("link", {}), replaced)):
                     return failed
@@ -146,6 +146,9 @@ class Run:
             return "same code", "", ""
         linked = [mutated if file == mutant.file else one for file, one in objects.items()]
         failed = self.judge({unit: linked}, mutant.file, rounds)
+        # A test that fails by chance, also without the mutant, proves nothing.
+        if failed and failed[0] != "link" and not self.judge({unit: linked}, mutant.file, name=failed[0]):
+            return "by chance", *failed
         if failed and failed[0] == "link":
             return "does not compile", *failed
         return ("killed", *failed) if failed else ("survived", "", "")
@@ -166,7 +169,7 @@ def processor():
 def table(report):
     """The results as a page of tests/evidence."""
     counts = collections.Counter(one["outcome"] for one in report["mutants"])
-    judged = counts["killed"] + counts["survived"]
+    judged = counts["killed"] + counts["by chance"] + counts["survived"]
     lines = [f"## {report['component']}", "", "| | |", "|---|---|", f"| commit | {report['commit']} |",
              f"| begun, ended | {report['begun']}; {report['ended']} |",
              f"| machine | {report['machine']}, {report['cores']} cores, load {report['load']} |",
@@ -241,7 +244,7 @@ def main():
             generated = [mutant for file in files for mutant in mutants.generate(tool, file, run.root / file)]
             if arguments.retry:
                 earlier = json.loads(arguments.retry.read_text())["mutants"]
-                wanted = {one["id"] for one in earlier if one["outcome"] == "survived"}
+                wanted = {one["id"] for one in earlier if one["outcome"] in ("survived", "by chance")}
                 chosen = [mutant for mutant in generated if mutant.id in wanted]
             else:
                 chosen = mutants.choose(generated, len(generated), arguments.seed)
@@ -272,7 +275,7 @@ def main():
                 outcome = "equivalent", "", reason
             else:
                 outcome = run.try_mutant(mutant, arguments.rounds)
-            judged += outcome[0] in ("killed", "survived", "equivalent")
+            judged += outcome[0] in ("killed", "by chance", "survived", "equivalent")
             report["mutants"].append({"id": mutant.id, "file": mutant.file, "line": mutant.line, "old": mutant.old,
                                       "new": mutant.new, "outcome": outcome[0], "judge": outcome[1],
                                       "detail": outcome[2], "seconds": round(time.monotonic() - began, 1)})
@@ -280,14 +283,14 @@ def main():
             arguments.result.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
             print(f"{number:4} {outcome[0]:16} {mutant.id} {mutant.file}:{mutant.line} {' '.join(outcome[1:])[:120]}",
                   flush=True)
-            if outcome[0] == "survived":
+            if outcome[0] in ("survived", "by chance"):
                 print(f"       - {mutant.old}\n       + {mutant.new}", flush=True)
     page = table(report)
     if arguments.table:
         arguments.table.write_text(page)
     print(page)
     counts = collections.Counter(one["outcome"] for one in report["mutants"])
-    judged = counts["killed"] + counts["survived"]
+    judged = counts["killed"] + counts["by chance"] + counts["survived"]
     return 1 if judged and 100 * counts["killed"] / judged < arguments.bar else 0
 
 
