@@ -168,6 +168,27 @@ WEIR_REQUIREMENT(2, 72, Leaks, OfStreams,
   });
 }
 
+WEIR_REQUIREMENT(2, 88, Leaks, OfWaitsForStreamsThatWait,
+                 "Waiting 2,500 times for a stream whose work waits for events of other streams leaks "
+                 "nothing.") {
+  constexpr std::uint64_t size = 128u << 10;  // still being filled when the host waits
+  const Memory memory(size), small(64);
+  const auto cycle = [&] {
+    const Stream first, second, third;
+    const Event event, next;
+    for (std::uint8_t i = 0; i < 4; ++i) fill<std::uint8_t>(first, memory, 0, size, i);
+    event.record(first);
+    second.wait(event);
+    fill<std::uint8_t>(second, small, 0, 64, 1);
+    next.record(second);
+    third.wait(next);
+    fill<std::uint8_t>(third, small, 0, 64, 2);
+    third.synchronize();
+  };
+  expect_flat("stream_create, fill, event_record, stream_wait_event, stream_synchronize, stream_destroy",
+              often / 4, cycle, 3);
+}
+
 WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
                  "Destroying 10,000 streams while they are busy leaks nothing.") {
   needs(WEIR_CAP_HOST_CALLBACK);  // without it, nothing holds streams for so short a time

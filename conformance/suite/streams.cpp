@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 2: streams.
 #include <chrono>
+#include <memory>
 
 #include "kernels/gate.hpp"
 #include "kernels/held_kernel.hpp"
@@ -331,6 +332,82 @@ WEIR_REQUIREMENT(
       held.synchronize();
     }
   }
+}
+
+/// A stream that always has fills to run, in batches that each end with an event.
+class BusyStream {
+ public:
+  static constexpr int batch = 110, batches = 4;  // together below the 500 submissions that never block
+
+  explicit BusyStream(std::uint64_t bytes) : memory_(bytes) {}
+  /// Replaces the batches that have ended. Returns how many have ended in all.
+  std::uint64_t refill() {
+    while (begun_ > ended_ && events_[ended_ % batches].done()) ++ended_;
+    for (; begun_ < ended_ + batches; ++begun_) {
+      for (int i = 0; i < batch; ++i)
+        fill<std::uint8_t>(stream_, memory_, 0, memory_.size(), static_cast<std::uint8_t>(i));
+      events_[begun_ % batches].record(stream_);
+      stream_.flush();
+    }
+    return ended_;
+  }
+  void synchronize() const { stream_.synchronize(); }
+
+ private:
+  Memory memory_;
+  Stream stream_;
+  Event events_[batches];
+  std::uint64_t begun_ = 0, ended_ = 0;
+};
+
+/// The size of a fill that takes about `span`.
+std::uint64_t fill_bytes_that_take(std::chrono::nanoseconds span) {
+  constexpr std::uint64_t least = 64u << 10, most = 16u << 20;
+  const Memory memory(least);
+  const Stream stream;
+  fill<std::uint8_t>(stream, memory, 0, least, 0);
+  stream.synchronize();
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 64; ++i) fill<std::uint8_t>(stream, memory, 0, least, 1);
+  stream.synchronize();
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begun;
+  const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(1, took.count() / 64));
+  return std::clamp(least * static_cast<std::uint64_t>(span.count()) / each, least, most);
+}
+
+WEIR_REQUIREMENT(
+    2, 87, Streams, WorkStartsAlthoughOthersAreKeptBusy,
+    "Submitted work starts within bounded time although as many other streams as the device recommends, "
+    "and one more, never run out of work.") {
+  const std::size_t count = std::clamp<std::size_t>(info().recommended_streams, 1, 15) + 1;
+  const std::uint64_t bytes = fill_bytes_that_take(std::chrono::microseconds(400));
+  std::vector<std::unique_ptr<BusyStream>> busy;
+  for (std::size_t i = 0; i < count; ++i) busy.push_back(std::make_unique<BusyStream>(bytes));
+  const auto refill = [&] {
+    std::uint64_t ended = 0;
+    for (const auto& one : busy) ended += one->refill();
+    return ended;
+  };
+  EXPECT_TRUE(eventually([&] { return refill() >= 2; })) << "fills of " << count << " streams did not end";
+  const Memory memory(64);
+  const Stream stream;
+  const Event done;
+  fill<std::uint8_t>(stream, memory, 0, 64, 4);
+  done.record(stream);
+  stream.flush();
+  // Counted in work and not in time: a stream that once ran out of work, because this thread got no
+  // processor for long, would let the fill begin.
+  const std::uint64_t submitted = refill(), limit = submitted + 12 * count;
+  std::uint64_t ended = submitted;
+  EXPECT_TRUE(eventually([&] { return done.done() || (ended = refill()) >= limit; })) << "nothing ran any more";
+  EXPECT_TRUE(done.done())
+      << "a fill of 64 bytes was submitted while " << count << " other streams always had up to "
+      << BusyStream::batch * BusyStream::batches << " fills of " << bytes << " bytes to run; "
+      << (ended - submitted) * BusyStream::batch
+      << " of their fills have ended since, and it has not. driver.h: submitted work starts within a "
+         "bounded time. Look first at when a thread of the driver leaves a stream that still has work";
+  for (const auto& one : busy) one->synchronize();
+  stream.synchronize();
 }
 
 }  // namespace

@@ -147,6 +147,36 @@ WEIR_REQUIREMENT(
   }
 }
 
+WEIR_REQUIREMENT(
+    2, 86, TimedEvents, CountMoreThanASecond,
+    "event_elapsed agrees with the host's clock when the events are more than a second apart, with "
+    "--thorough more than 2^32 nanoseconds.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  using Clock = std::chrono::steady_clock;
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  const auto before = Clock::now();
+  start.record(stream);
+  start.synchronize();
+  const auto started = Clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(judged().thorough ? 4400 : 1050));
+  const auto ending = Clock::now();
+  end.record(stream);
+  end.synchronize();
+  const auto after = Clock::now();
+  double measured = 0;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
+  const auto nanoseconds = [](auto span) { return std::chrono::duration<double, std::nano>(span).count(); };
+  // An interval of more than a second contains a change of the seconds of any clock. Clocks of devices may drift.
+  constexpr const char* advice =
+      " nanoseconds passed on the host. Look first at how the time stamps are made from seconds and a "
+      "fraction, and at the width of the type that holds them";
+  EXPECT_GE(measured, 0.99 * nanoseconds(ending - started))
+      << "at least " << nanoseconds(ending - started) << advice;
+  EXPECT_LE(measured, 1.01 * nanoseconds(after - before))
+      << "at most " << nanoseconds(after - before) << advice;
+}
+
 WEIR_REQUIREMENT(2, 63, TimedEvents, NeverRecordedIsInvalid,
                  "event_elapsed returns WEIR_ERROR_INVALID if an event was never recorded.") {
   needs(WEIR_CAP_TIMED_EVENTS);

@@ -110,4 +110,15 @@ TEST(Concurrency, LargeGridsOnSeveralStreamsAllFinish) {
   for (const auto& values : data) EXPECT_EQ(values, std::vector<std::uint32_t>(blocks, 25));
 }
 
+// Each block waits for the other one.
+TEST(ConcurrencyDeathTest, TheBlocksOfAGridRunOnSeveralCoresAtOnce) {
+  in_fresh_process("WEIR_CPU_THREADS", "2", [] {
+    std::uint32_t arrived = 0, passed = 0;
+    Stream stream;
+    stream.launch(kernels().gather, GateArguments{&arrived, 2, &passed}, 2);
+    stream.synchronize();
+    EXPECT_EQ(passed, 2u);
+  });
+}
+
 }  // namespace cpu_test

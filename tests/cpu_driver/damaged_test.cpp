@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Truncated or altered code objects: each is refused, or loads and unloads without harm. Altered instructions
 // and data cannot be detected, so they are not run.
+#include <elf.h>
+
+#include <cstddef>
 #include <random>
 
 #include "support.hpp"
@@ -33,7 +36,8 @@ weir_result try_to_load(const std::vector<char>& bytes) {
 
 class Damaged : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Objects, Damaged,
-                         ::testing::Values("plain_gnu", "plain_sysv", "plain_relr", "plain_aligned"
+                         ::testing::Values("plain_gnu", "plain_sysv", "plain_relr", "plain_aligned",
+                                           "plain_based"
 #ifdef WEIR_GENERATED_OBJECT
                                            ,
                                            "generated"
@@ -72,6 +76,32 @@ TEST_P(Damaged, DoesNoHarmWhenItIsAltered) {
     refused += result != WEIR_OK;
   }
   EXPECT_GT(refused, rounds / 10);
+}
+
+// proves R35
+TEST_P(Damaged, IsRefusedWithAHeaderOfAnotherKind) {
+  const std::vector<char> whole = damaged_object(GetParam());
+  const struct {
+    std::size_t at;
+    char value;
+    const char* what;
+  } fields[] = {{EI_MAG0, 0, "magic number"},
+                {EI_CLASS, ELFCLASS32, "class"},
+                {EI_DATA, ELFDATA2MSB, "byte order"},
+                {EI_VERSION, 2, "version in e_ident"},
+                {offsetof(Elf64_Ehdr, e_version), 2, "e_version"},
+                {offsetof(Elf64_Ehdr, e_machine), EM_386, "e_machine"},
+                {offsetof(Elf64_Ehdr, e_type), ET_REL, "e_type"},
+                {offsetof(Elf64_Ehdr, e_type), ET_EXEC, "e_type"},
+                {offsetof(Elf64_Ehdr, e_phentsize), sizeof(Elf64_Phdr) - 8, "e_phentsize"},
+                {offsetof(Elf64_Ehdr, e_phentsize), sizeof(Elf64_Phdr) + 8, "e_phentsize"},
+                {offsetof(Elf64_Ehdr, e_phoff) + 3, 127, "e_phoff"}};
+  for (const auto& [at, value, what] : fields) {
+    std::vector<char> altered = whole;
+    ASSERT_NE(altered[at], value) << what;
+    altered[at] = value;
+    EXPECT_EQ(try_to_load(altered), WEIR_ERROR_CODE_OBJECT) << what << " " << int{value};
+  }
 }
 
 // Each field of eight bytes in the tables that loading reads, set to each extreme.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <sstream>
 
 #include "support.hpp"
 
@@ -25,6 +28,56 @@ TEST(DeviceInfo, ListsTheProcessorsLevelAndTheBaselineLast) {
   }
   EXPECT_TRUE(level);
   EXPECT_STREQ(info.code_targets[info.code_target_count - 1].target, "x86-64");
+}
+
+std::set<std::string> flags_of_the_kernel() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("flags")) {
+      std::istringstream words(line.substr(line.find(':') + 1));
+      return {std::istream_iterator<std::string>(words), {}};
+    }
+  return {};
+}
+
+// The system's kernel looks at the processor too, and calls the features by names of its own.
+TEST(DeviceInfo, ListsTheFeaturesThatTheSystemsKernelFound) {
+  const std::set<std::string> flags = flags_of_the_kernel();
+  const auto has = [&](std::initializer_list<const char*> all) {
+    return std::ranges::all_of(all, [&](const char* flag) { return flags.contains(flag); });
+  };
+  const bool v2 = has({"cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2"});
+  const bool v3 = v2 && has({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"});
+  const bool v4 = v3 && has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+  const struct {
+    const char *listed, *flag;
+    bool usable;
+  } features[] = {{"avx512vnni", "avx512_vnni", v4},
+                  {"avx512vbmi", "avx512vbmi", v4},
+                  {"avx512vbmi2", "avx512_vbmi2", v4},
+                  {"avx512bitalg", "avx512_bitalg", v4},
+                  {"avx512vpopcntdq", "avx512_vpopcntdq", v4},
+                  {"avx512ifma", "avx512ifma", v4},
+                  {"avx512bf16", "avx512_bf16", v4},
+                  {"avx512fp16", "avx512_fp16", v4},
+                  {"avx512vp2intersect", "avx512_vp2intersect", v4},
+                  {"avxvnni", "avx_vnni", v3},
+                  {"gfni", "gfni", true},
+                  {"vaes", "vaes", v3},
+                  {"vpclmulqdq", "vpclmulqdq", v3},
+                  {"aes", "aes", true},
+                  {"pclmul", "pclmulqdq", true},
+                  {"sha", "sha_ni", true},
+                  {"adx", "adx", true},
+                  {"avx", "avx", !v3}};  // implied by level 3
+  const weir_device_info info = device_info();
+  const std::string list = "," + std::string(info.target_features) + ",";
+  for (const auto& [listed, flag, usable] : features)
+    EXPECT_EQ(list.find("," + ("+" + std::string(listed)) + ",") != std::string::npos, usable && flags.contains(flag))
+        << listed << " in '" << info.target_features << "'";
+  const std::string level = v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : v2 ? "x86-64-v2" : "x86-64";
+  EXPECT_TRUE(std::ranges::any_of(info.code_targets, [&](const weir_code_target& one) { return one.target == level; }))
+      << level;
 }
 
 TEST(DeviceInfo, CapabilitiesAndSlotsAgree) {
@@ -79,23 +132,6 @@ TEST(DeviceMemory, CountsWhatIsAllocated) {
   call(table().device_get_memory, first_device(), &free, &total);
   EXPECT_LE(free, total);
   EXPECT_EQ(total, device_info().total_memory);
-}
-
-/// Runs a check in a new process, where a setting is read for the first time.
-template <class Check>
-void in_fresh_process(const char* setting, const char* value, Check check) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  auto run = [&] {
-    setenv(setting, value, 1);
-    try {
-      check();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
-    std::fflush(nullptr);
-    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
-  };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
 TEST(SettingsDeathTest, DevicesAreMadeAndShareMemoryWithPeers) {

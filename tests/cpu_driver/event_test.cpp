@@ -199,9 +199,10 @@ TEST(TimedEvent, RefusesPlainAndUnrecordedEvents) {
   timed.record(stream);
   stream.synchronize();
   double nanoseconds = 0;
-  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(timed), &nanoseconds);
-  const std::string message =
-      refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(never), &nanoseconds);
+  std::string message =
+      refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(timed), &nanoseconds);
+  EXPECT_NE(message.find("start is not a timed event"), std::string::npos) << message;
+  message = refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(never), &nanoseconds);
   EXPECT_NE(message.find("end was never recorded"), std::string::npos) << message;
 }
 

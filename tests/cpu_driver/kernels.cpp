@@ -55,6 +55,14 @@ KERNEL meet(const void* opaque, const weir_cpu_run*) {
   report(arguments.result, wait_for(arguments.other, 1));
 }
 
+KERNEL gather(const void* opaque, const weir_cpu_run* run) {
+  const auto& arguments = *static_cast<const GateArguments*>(opaque);
+  for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
+    __atomic_fetch_add(arguments.flag, 1u, __ATOMIC_RELEASE);
+    report(arguments.result, wait_for(arguments.flag, arguments.expected));
+  }
+}
+
 KERNEL spin(const void* opaque, const weir_cpu_run* run) {
   const auto& arguments = *static_cast<const SpinArguments*>(opaque);
   for (std::uint64_t block = run->first_block; block < run->end_block; ++block)

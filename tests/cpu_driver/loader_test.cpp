@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's loader with objects of other compilers.
+#include <elf.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "support.hpp"
 
@@ -55,7 +57,8 @@ std::size_t descriptors() {
 
 class Linked : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Ways, Linked,
-                         ::testing::Values("plain_gnu", "plain_sysv", "plain_relr", "plain_aligned"));
+                         ::testing::Values("plain_gnu", "plain_sysv", "plain_relr", "plain_aligned",
+                                           "plain_based"));
 
 TEST_P(Linked, IsBoundToItselfFirst) {
   const weir_module module = load_object(GetParam());
@@ -66,13 +69,49 @@ TEST_P(Linked, IsBoundToItselfFirst) {
   call(table().module_unload, module);
 }
 
-TEST(Loader, RunsInitialisationAndTermination) {
-  const weir_module module = load_object("start");
+// Compilers and linkers may leave out relocations that the other tests mean to load.
+TEST(Loader, TheObjectsOfTheseTestsHaveTheirRelocations) {
+  const auto entries_of = [](const std::string& name) {
+    const std::vector<char> bytes = object_bytes(name);
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::map<std::int64_t, std::uint64_t> entries;
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+      for (std::uint64_t at = 0; segment.p_type == PT_DYNAMIC && at < segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+        Elf64_Dyn entry;
+        std::memcpy(&entry, bytes.data() + segment.p_offset + at, sizeof entry);
+        entries[entry.d_tag] = entry.d_un.d_val;
+      }
+    }
+    return entries;
+  };
+  EXPECT_GE(entries_of("plain_gnu")[DT_RELACOUNT], 130u);
+  EXPECT_GE(entries_of("plain_relr")[DT_RELRSZ], 3 * 8u);  // an address and two words of bits
+  EXPECT_TRUE(entries_of("plain_sysv").contains(DT_HASH));
+  EXPECT_TRUE(entries_of("plain_gnu").contains(DT_GNU_HASH));
+  EXPECT_TRUE(entries_of("single").contains(DT_FINI));
+  EXPECT_TRUE(entries_of("needs").contains(DT_NEEDED));
+}
+
+TEST(Loader, FindsFunctionsOfALibraryThatAnObjectNeeds) {
+  const weir_module module = load_object("needs");
   std::uint32_t out = 0;
-  run(module, "remember", &out);
-  EXPECT_EQ(out, 5u);
+  run(module, "call_library", &out);
+  EXPECT_EQ(out, 7u);
   call(table().module_unload, module);
-  EXPECT_EQ(out, 6u);
+}
+
+TEST(Loader, RunsInitialisationAndTermination) {
+  for (const char* const object : {"start", "single"}) {  // lists of functions, and one function each
+    const weir_module module = load_object(object);
+    std::uint32_t out = 0;
+    run(module, "remember", &out);
+    EXPECT_EQ(out, 5u) << object;
+    call(table().module_unload, module);
+    EXPECT_EQ(out, 6u) << object;
+  }
 }
 
 // proves R39

@@ -141,4 +141,35 @@ TEST(Stream, ManyShareTheDevice) {
   EXPECT_EQ(values, std::vector<std::uint32_t>(count, 5));
 }
 
+// A thread that waits follows the streams up to a length, and leaves longer chains to the workers.
+TEST(Stream, MayWaitForAChainOfThousandsOfStreams) {
+  std::vector<std::unique_ptr<Stream>> chain;
+  std::uint32_t value = 0;
+  Gate gate;
+  Event event;
+  for (int i = 0; i < 3000; ++i) {
+    Stream& stream = *chain.emplace_back(std::make_unique<Stream>());
+    if (i == 0) gate.close(stream);
+    stream.wait(event);
+    stream.launch(kernels().add, AddArguments{&value, 1});
+    event.record(stream);
+  }
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    gate.open();
+  });
+  chain.back()->synchronize();
+  EXPECT_EQ(value, 3000u);
+  opener.join();
+}
+
+// proves R35
+TEST(Stream, RefusesOptionsWithoutASize) {
+  const weir_stream_options options{0, 0};
+  weir_stream out = nullptr;
+  const std::string message = refusal(WEIR_ERROR_INVALID, table().stream_create, first_device(), &options, &out);
+  EXPECT_NE(message.find("options has struct_size 0"), std::string::npos) << message;
+  EXPECT_EQ(out, nullptr);
+}
+
 }  // namespace cpu_test

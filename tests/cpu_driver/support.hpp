@@ -7,6 +7,8 @@
 #include <weir/driver.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -122,6 +124,7 @@ struct Kernels {
   weir_kernel add = kernel_of<AddArguments>(module, "add");
   weir_kernel append = kernel_of<AppendArguments>(module, "append");
   weir_kernel gate = kernel_of<GateArguments>(module, "gate");
+  weir_kernel gather = kernel_of<GateArguments>(module, "gather");
   weir_kernel meet = kernel_of<MeetArguments>(module, "meet");
   weir_kernel spin = kernel_of<SpinArguments>(module, "spin");
   weir_kernel see_run = kernel_of<RunArguments>(module, "see_run");
@@ -256,5 +259,22 @@ class Gate {
  private:
   std::uint32_t flag_ = 0, passed_ = 0, closings_ = 0;
 };
+
+/// Runs a check in a new process, where a setting is read for the first time.
+template <class Check>
+void in_fresh_process(const char* setting, const char* value, Check check) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto run = [&] {
+    setenv(setting, value, 1);
+    try {
+      check();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    std::fflush(nullptr);
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
 
 }  // namespace cpu_test
