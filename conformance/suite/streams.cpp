@@ -399,7 +399,8 @@ WEIR_REQUIREMENT(
   // processor for long, would let the fill begin.
   const std::uint64_t submitted = refill(), limit = submitted + 12 * count;
   std::uint64_t ended = submitted;
-  EXPECT_TRUE(eventually([&] { return done.done() || (ended = refill()) >= limit; })) << "nothing ran any more";
+  EXPECT_TRUE(eventually([&] { return done.done() || (ended = refill()) >= limit; }))
+      << "nothing ran any more";
   EXPECT_TRUE(done.done())
       << "a fill of 64 bytes was submitted while " << count << " other streams always had up to "
       << BusyStream::batch * BusyStream::batches << " fills of " << bytes << " bytes to run; "

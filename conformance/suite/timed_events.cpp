@@ -167,7 +167,8 @@ WEIR_REQUIREMENT(
   double measured = 0;
   call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
   const auto nanoseconds = [](auto span) { return std::chrono::duration<double, std::nano>(span).count(); };
-  // An interval of more than a second contains a change of the seconds of any clock. Clocks of devices may drift.
+  // An interval of more than a second contains a change of the seconds of any clock. Clocks of devices may
+  // drift.
   constexpr const char* advice =
       " nanoseconds passed on the host. Look first at how the time stamps are made from seconds and a "
       "fraction, and at the width of the type that holds them";

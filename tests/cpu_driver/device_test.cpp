@@ -73,11 +73,13 @@ TEST(DeviceInfo, ListsTheFeaturesThatTheSystemsKernelFound) {
   const weir_device_info info = device_info();
   const std::string list = "," + std::string(info.target_features) + ",";
   for (const auto& [listed, flag, usable] : features)
-    EXPECT_EQ(list.find("," + ("+" + std::string(listed)) + ",") != std::string::npos, usable && flags.contains(flag))
+    EXPECT_EQ(list.find("," + ("+" + std::string(listed)) + ",") != std::string::npos,
+              usable && flags.contains(flag))
         << listed << " in '" << info.target_features << "'";
   const std::string level = v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : v2 ? "x86-64-v2" : "x86-64";
-  EXPECT_TRUE(std::ranges::any_of(info.code_targets, [&](const weir_code_target& one) { return one.target == level; }))
-      << level;
+  EXPECT_TRUE(std::ranges::any_of(info.code_targets, [&](const weir_code_target& one) {
+    return one.target == level;
+  })) << level;
 }
 
 TEST(DeviceInfo, CapabilitiesAndSlotsAgree) {
@@ -173,8 +175,8 @@ TEST(SettingsDeathTest, ObjectsOfAnotherDeviceAreRefused) {
     Stream stream(device(1));
     Memory memory(64, device(0));
     const char byte = 0;
-    refusal(WEIR_ERROR_INVALID, table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
-            static_cast<const void*>(&byte), std::uint64_t{1});
+    refusal(WEIR_ERROR_INVALID, table().copy_to_device, weir_stream(stream), weir_allocation(memory),
+            std::uint64_t{0}, static_cast<const void*>(&byte), std::uint64_t{1});
     const weir_launch launch = launch_of(kernels().nothing, 1);
     refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream), &launch);
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(memory));

@@ -202,7 +202,8 @@ TEST(TimedEvent, RefusesPlainAndUnrecordedEvents) {
   std::string message =
       refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(timed), &nanoseconds);
   EXPECT_NE(message.find("start is not a timed event"), std::string::npos) << message;
-  message = refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(never), &nanoseconds);
+  message =
+      refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(never), &nanoseconds);
   EXPECT_NE(message.find("end was never recorded"), std::string::npos) << message;
 }
 

@@ -15,7 +15,8 @@ std::atomic<bool> refuses{false};
 }  // namespace
 
 // The driver finds the program's functions first. While `refuses`, allocations for the shared bytes fail.
-extern "C" __attribute__((visibility("default"))) void* aligned_alloc(std::size_t alignment, std::size_t size) {
+extern "C" __attribute__((visibility("default"))) void* aligned_alloc(std::size_t alignment,
+                                                                      std::size_t size) {
   using Function = void* (*)(std::size_t, std::size_t);
   static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "aligned_alloc"));
   if (refuses.load() && size > refused_bytes && size < refused_bytes + 8192) return nullptr;
@@ -70,8 +71,8 @@ TEST(FailedStreamDeathTest, ReturnsItsErrorFromEveryLaterCall) {
     for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{0}}) {
       refusal(error, table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
               static_cast<const void*>(&bytes), size);
-      refusal(error, table().copy_to_host, weir_stream(stream), static_cast<void*>(&bytes), weir_allocation(memory),
-              std::uint64_t{0}, size);
+      refusal(error, table().copy_to_host, weir_stream(stream), static_cast<void*>(&bytes),
+              weir_allocation(memory), std::uint64_t{0}, size);
       refusal(error, table().copy_on_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
               weir_allocation(other), std::uint64_t{0}, size);
       refusal(error, table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0}, size,

@@ -76,7 +76,8 @@ KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
     __atomic_store_n(arguments.grid_and_block + 3 + i, run->block[i], __ATOMIC_RELAXED);
   }
   auto* shared = static_cast<unsigned char*>(run->shared);
-  bool good = reinterpret_cast<std::uintptr_t>(shared) % 64 == 0 && (shared != nullptr) == (run->shared_bytes != 0);
+  bool good =
+      reinterpret_cast<std::uintptr_t>(shared) % 64 == 0 && (shared != nullptr) == (run->shared_bytes != 0);
   for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
     const auto mark = static_cast<unsigned char>(block);
     for (std::uint32_t i = 0; i < run->shared_bytes; ++i) shared[i] = mark;

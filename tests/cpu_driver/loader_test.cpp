@@ -79,7 +79,8 @@ TEST(Loader, TheObjectsOfTheseTestsHaveTheirRelocations) {
     for (unsigned i = 0; i < header.e_phnum; ++i) {
       Elf64_Phdr segment;
       std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
-      for (std::uint64_t at = 0; segment.p_type == PT_DYNAMIC && at < segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+      for (std::uint64_t at = 0; segment.p_type == PT_DYNAMIC && at < segment.p_filesz;
+           at += sizeof(Elf64_Dyn)) {
         Elf64_Dyn entry;
         std::memcpy(&entry, bytes.data() + segment.p_offset + at, sizeof entry);
         entries[entry.d_tag] = entry.d_un.d_val;

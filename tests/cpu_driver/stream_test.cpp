@@ -21,8 +21,8 @@ TEST(Stream, RunsManyBlocksCopiesAndFillsInOrderToo) {
   std::vector<std::uint32_t> out(count);
   Stream stream;
   for (std::uint32_t round = 0; round < 20; ++round) {
-    call(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0}, std::uint64_t{count * 4},
-         static_cast<const void*>(&round), 4u);
+    call(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+         std::uint64_t{count * 4}, static_cast<const void*>(&round), 4u);
     stream.launch(kernels().add, AddArguments{memory.as<std::uint32_t>(), 5}, count);
     stream.launch(kernels().add, AddArguments{memory.as<std::uint32_t>(), 7}, count);
     call(table().copy_to_host, weir_stream(stream), static_cast<void*>(out.data()), weir_allocation(memory),
@@ -167,7 +167,8 @@ TEST(Stream, MayWaitForAChainOfThousandsOfStreams) {
 TEST(Stream, RefusesOptionsWithoutASize) {
   const weir_stream_options options{0, 0};
   weir_stream out = nullptr;
-  const std::string message = refusal(WEIR_ERROR_INVALID, table().stream_create, first_device(), &options, &out);
+  const std::string message =
+      refusal(WEIR_ERROR_INVALID, table().stream_create, first_device(), &options, &out);
   EXPECT_NE(message.find("options has struct_size 0"), std::string::npos) << message;
   EXPECT_EQ(out, nullptr);
 }

@@ -208,7 +208,8 @@ inline weir_memory_options memory_options(std::uint64_t size, std::uint32_t kind
 
 class Memory {
  public:
-  explicit Memory(std::uint64_t size, weir_device device = first_device(), std::uint32_t kind = WEIR_MEMORY_DEVICE) {
+  explicit Memory(std::uint64_t size, weir_device device = first_device(),
+                  std::uint32_t kind = WEIR_MEMORY_DEVICE) {
     const weir_memory_options options = memory_options(size, kind);
     call(table().memory_allocate, device, &options, &allocation_);
   }
@@ -236,8 +237,12 @@ inline void submit_callback(Stream& stream, std::function<void()>& body) {
 }
 
 /// Shared variables that host and kernels use as flags.
-inline void raise(std::uint32_t& flag, std::uint32_t value = 1) { __atomic_store_n(&flag, value, __ATOMIC_RELEASE); }
-inline std::uint32_t read(const std::uint32_t& flag) { return __atomic_load_n(&flag, __ATOMIC_ACQUIRE); }
+inline void raise(std::uint32_t& flag, std::uint32_t value = 1) {
+  __atomic_store_n(&flag, value, __ATOMIC_RELEASE);
+}
+inline std::uint32_t read(const std::uint32_t& flag) {
+  return __atomic_load_n(&flag, __ATOMIC_ACQUIRE);
+}
 
 /// Blocks streams until it is opened, at the latest by the destructor. The destructor then waits for its
 /// kernels, which read its flags.

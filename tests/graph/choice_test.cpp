@@ -122,7 +122,8 @@ TEST_F(Choosing, ModesThatAreAskedForAreTaken) {
 /// Two blocks, each one loop. Every iteration takes about 3 `work` operations.
 template <std::int64_t work>
 const auto& pair_of_loops() {
-  static const Kernel kernel{"pair of loops", [](View<std::int32_t> x, View<std::int32_t> y) {
+  static const Kernel kernel{"pair of loops",
+                             [](View<std::int32_t> x, View<std::int32_t> y) {
                                const auto loop = [](View<std::int32_t>& to) {
                                  range_for(to.size(), [&](Index i) {
                                    Var<std::int32_t> sum = to[i];
@@ -166,7 +167,8 @@ TEST_F(Regions, OfTinyLoopsNeedNoEvents) {
 // Four blocks of 10 microseconds, if their code computed one iteration at a time.
 TEST_F(Regions, OfSmallLoopsOfVectorsNeedNoEvents) {
   using Numbers = View<std::int32_t>;
-  const Kernel kernel{"four loops", [](Numbers x, Numbers y, Numbers z, Numbers w) {
+  const Kernel kernel{"four loops",
+                      [](Numbers x, Numbers y, Numbers z, Numbers w) {
                         const auto block = [](Numbers& to) {
                           stream_parallel([&] { range_for(to.size(), [&](Index i) { to[i] += 1; }); });
                         };

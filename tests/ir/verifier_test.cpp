@@ -349,7 +349,8 @@ TEST(TaskVerifier, RefusesArgumentsThatOverlap) {
 }
 
 TEST(TaskVerifier, RefusesRegionsInOtherStatements) {
-  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { %n = const 1 : i64 repeat (%k) to %n { } region { } }");
+  const ir::Kernel k =
+      ir::parse("weir-ir 1 kernel \"k\" { %n = const 1 : i64 repeat (%k) to %n { } region { } }");
   ir::Task t = task(k);
   Statement region = t.body.statements.back();
   t.body.statements.pop_back();

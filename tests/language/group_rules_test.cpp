@@ -20,7 +20,8 @@ TEST(GroupsRefused, BarrierInABranchThatDiffersBetweenThreads) {
       }),
       testing::AllOf(testing::HasSubstr("'barrier' is reached by all threads of a group or by none, found it "
                                         "in the 'if' at "),
-                     testing::HasSubstr("group_rules_test.cpp"), testing::HasSubstr("may differ between threads")));
+                     testing::HasSubstr("group_rules_test.cpp"),
+                     testing::HasSubstr("may differ between threads")));
 }
 
 TEST(GroupsRefused, BarrierAfterABreakThatDiffers) {

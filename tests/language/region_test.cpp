@@ -98,9 +98,10 @@ TEST(Regions, BlocksOfShortLoopsAreOneTask) {
   auto sums = tested().array<double>(6);
   kernel(x, y, z, sums);
   const double sum = n * (n - 1) / 2;
-  EXPECT_THAT(sums.to_host(), testing::ElementsAre(sum, sum + n, sum + 2 * n, sum + n - 1, sum + 2 * n,
-                                                   sum + 3 * n + 1));
-  EXPECT_THAT(kernel.explain(tested().default_stream()), testing::ContainsRegex("short_0_phases: [^\n]*region"));
+  EXPECT_THAT(sums.to_host(),
+              testing::ElementsAre(sum, sum + n, sum + 2 * n, sum + n - 1, sum + 2 * n, sum + 3 * n + 1));
+  EXPECT_THAT(kernel.explain(tested().default_stream()),
+              testing::ContainsRegex("short_0_phases: [^\n]*region"));
 }
 
 // proves R12

@@ -98,7 +98,8 @@ TEST(Repeat, PhasesHoldConsecutiveTasksAndWholeRepeats) {
 }
 
 TEST(Repeat, OneTaskRunsTheBlocksOfARegion) {
-  const std::string blocks = "{\n" + fill("x", "3") + copy("x", "y", "4") + "} and {\n" + fill("z", "5") + "}\n";
+  const std::string blocks =
+      "{\n" + fill("x", "3") + copy("x", "y", "4") + "} and {\n" + fill("z", "5") + "}\n";
   const passes::Plan p = passes::make_plan(kernel("region " + blocks), 8, {.phases = true});
   ASSERT_THAT(shape(p), ElementsAre("phases"));
   EXPECT_THAT(p.region_blocks, IsEmpty());
@@ -106,7 +107,8 @@ TEST(Repeat, OneTaskRunsTheBlocksOfARegion) {
   EXPECT_EQ(p.tasks[0].phases.size(), 3u);
   EXPECT_TRUE(p.tasks[0].cost_is_exact);
   for (const passes::PlannedLoop& loop : p.tasks[0].phases) EXPECT_GE(loop.cost, 2u);
-  EXPECT_THAT(shape(passes::make_plan(kernel("region " + blocks), 8)), ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"))
+  EXPECT_THAT(shape(passes::make_plan(kernel("region " + blocks), 8)),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"))
       << "only where phases are wanted";
 }
 
@@ -134,12 +136,13 @@ TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
   EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")),
                                       8, {.phases = true})),
               ElementsAre("loop", "loop", "phases"));
-  EXPECT_THAT(shape(passes::make_plan(
-                  kernel(four + "region {\n" + fill("x", "0") + fill("x", "1") + "} and {\n" + fill("z", "2") +
-                         "} and {\nparallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
-                         "%f = const 1 : f32\nstore @y[%t], %f\n}\n}\n"),
-                  8, {.phases = true})),
-              ElementsAre("phases@0.0", "loop@0.1", "loop@0.2"));
+  EXPECT_THAT(
+      shape(passes::make_plan(
+          kernel(four + "region {\n" + fill("x", "0") + fill("x", "1") + "} and {\n" + fill("z", "2") +
+                 "} and {\nparallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
+                 "%f = const 1 : f32\nstore @y[%t], %f\n}\n}\n"),
+          8, {.phases = true})),
+      ElementsAre("phases@0.0", "loop@0.1", "loop@0.2"));
 }
 
 }  // namespace

@@ -36,8 +36,7 @@ enum class LoweringPath : std::uint8_t {
   region,         ///< the blocks of a region, each in a block of its own
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count =
-    static_cast<std::uint32_t>(LoweringPath::region) + 1;
+inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::region) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

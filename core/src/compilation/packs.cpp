@@ -140,7 +140,8 @@ std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
   if (!pack.usable())
     return fmt::format("{} has it, but was made by {}, and this is {}", pack.name, contents.maker,
                        pack_identity());
-  // candidates() tries all targets of a format, because only the driver knows which processors its own includes.
+  // candidates() tries all targets of a format, because only the driver knows which processors its own
+  // includes.
   const auto may_load = [&](const PackContents::Target& target, auto&) {
     return std::ranges::any_of(loads, [&](const auto& device) { return device.format == target.format; });
   };
@@ -163,7 +164,7 @@ LoadedPack read_pack(const std::filesystem::path& path, bool trusted) {
                 fmt::format("{}: cannot read the pack: {}", path.string(), strerrordesc_np(error)));
   };
   std::string bytes;
-  struct stat state{};
+  struct stat state {};
   const auto read = [&](int file) {
     if (fstat(file, &state) != 0 || !cache::read_all(file, bytes)) cannot(errno);
   };

@@ -101,8 +101,8 @@ class TaskRules {
         if (region_blocks(task_) == 1)
           check_phases(task_.body);
         else if (statements.size() != 1)
-          report("the body of a task with a region is that region, found " + std::to_string(statements.size()) +
-                 " statements");
+          report("the body of a task with a region is that region, found " +
+                 std::to_string(statements.size()) + " statements");
         else
           for (const Block& block : statements.front().bodies) check_phases(block);
         break;

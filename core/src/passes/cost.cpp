@@ -122,7 +122,8 @@ std::uint32_t at_least_one(std::uint64_t operations) {
 void add_phases(const ir::Task& task, const ir::Block& block, bool repeated, std::vector<TaskCost>& costs) {
   for (const ir::Statement& s : block.statements) {
     if (s.op == ir::Op::region || s.op == ir::Op::repeat) {
-      for (const ir::Block& body : s.bodies) add_phases(task, body, repeated || s.op == ir::Op::repeat, costs);
+      for (const ir::Block& body : s.bodies)
+        add_phases(task, body, repeated || s.op == ir::Op::repeat, costs);
     } else if (s.op == ir::Op::phase && !s.bodies[0].statements.empty()) {
       const ir::Op last = s.bodies[0].statements.back().op;
       if (last != ir::Op::parallel && last != ir::Op::reduce) continue;

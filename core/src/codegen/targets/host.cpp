@@ -162,7 +162,8 @@ class HostModel final : public DeviceModel {
   Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&,
                        Value* n) const override {
     const auto [grid, first, end] = run_of(b, entry);
-    return {b.CreateUDiv(b.CreateMul(first, n), grid), b.CreateUDiv(b.CreateMul(end, n), grid), b.getInt64(1)};
+    return {b.CreateUDiv(b.CreateMul(first, n), grid), b.CreateUDiv(b.CreateMul(end, n), grid),
+            b.getInt64(1)};
   }
 
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }

@@ -18,8 +18,8 @@ class ThreadModel {
   /// Threads of a block that runs the task.
   virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
-  /// The number of threads that exchange values without memory: a power of two, at least 32; or 1, so that all
-  /// values go through the block's memory and shuffle_down() and barrier_of_lanes() are not called.
+  /// The number of threads that exchange values without memory: a power of two, at least 32; or 1, so that
+  /// all values go through the block's memory and shuffle_down() and barrier_of_lanes() are not called.
   virtual std::uint32_t lanes() const = 0;
   /// The i32 of the lane `by` positions higher; unspecified past the last lane. All lanes must call it.
   virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
@@ -29,8 +29,8 @@ class ThreadModel {
   virtual void barrier_of_lanes(Builder& b) const = 0;
   /// The address space of the block's memory.
   virtual unsigned shared_space() const = 0;
-  /// Whether values of 8, 16 and at least 32 bits can take the same place in the block's memory, one after the
-  /// other.
+  /// Whether values of 8, 16 and at least 32 bits can take the same place in the block's memory, one after
+  /// the other.
   virtual bool overlays_block_memory() const { return true; }
 };
 

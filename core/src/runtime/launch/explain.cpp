@@ -38,7 +38,8 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
     out += '\n';
     if (planned.task.kind == ir::TaskKind::phases)
       out += ir::region_blocks(planned.task) > 1
-                 ? "    for each stream_parallel block, one block of a GPU or one thread of a CPU runs the loops:\n"
+                 ? "    for each stream_parallel block, one block of a GPU or one thread of a CPU runs the "
+                   "loops:\n"
                  : "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
     for (const passes::PlannedLoop& loop : planned.phases)
       out += "    the loop at " + line_of(kernel, loop.location) + '\n';

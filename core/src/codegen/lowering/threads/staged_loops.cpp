@@ -108,8 +108,7 @@ StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vec
   Value* lane = b_.CreateZExt(b_.CreateAnd(thread, i32(together - 1)), b_.getInt64Ty());
   Value* group =
       b_.CreateZExt(b_.CreateLShr(thread, std::uint64_t(std::countr_zero(together))), b_.getInt64Ty());
-  Value* group_memory =
-      b_.CreateInBoundsGEP(b_.getInt8Ty(), memory(), b_.CreateMul(group, i64(stage_bytes)));
+  Value* group_memory = b_.CreateInBoundsGEP(b_.getInt8Ty(), memory(), b_.CreateMul(group, i64(stage_bytes)));
   std::uint64_t offset = 0;
   threads.barrier_of_lanes(b_);  // all lanes have read the previous stretch
   for (const std::uint32_t array : arrays) {
