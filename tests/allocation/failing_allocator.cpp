@@ -60,8 +60,8 @@ Owner owner_of(const void* address) {
 }
 
 struct Found {
-  Owner owner = Owner::ignored;
-  bool passed = only.empty();
+  Owner owner;
+  bool passed;  // through a library that WEIR_FAIL_ONLY names
 };
 
 _Unwind_Reason_Code look(_Unwind_Context* context, void* user) {
@@ -77,7 +77,7 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* user) {
 bool fails(const void* caller) {
   if (!active || inside) return false;
   inside = true;
-  Found found{owner_of(caller)};
+  Found found{owner_of(caller), only.empty() || name_of(caller).starts_with(only)};
   if (found.owner == Owner::carrier) {
     found.owner = Owner::ignored;
     _Unwind_Backtrace(&look, &found);
