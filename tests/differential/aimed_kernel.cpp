@@ -210,6 +210,7 @@ class AimedGenerator : private AimedLoops {
     const std::size_t blocks = 2 + c_.below(2);
     for (std::size_t n = 0; n < blocks; ++n) {
       const Scope scope = enter();
+      const std::size_t outside = top_.size();
       Block block;
       block_ = static_cast<int>(n);
       used_.clear();
@@ -224,6 +225,7 @@ class AimedGenerator : private AimedLoops {
           loop(block, {for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce, kind_of(Op::add)});
       }
       loop(block, part);
+      top_.resize(outside);
       s.bodies.push_back(std::move(block));
       leave(scope);
     }
