@@ -10,7 +10,7 @@ struct AddArguments {
 };
 
 struct AppendArguments {
-  std::uint32_t* log;     // log[0] counts, the values follow
+  std::uint32_t* log;  // log[0] counts, the values follow
   std::uint32_t value;
 };
 
@@ -23,7 +23,7 @@ struct GateArguments {
 };
 
 struct MeetArguments {
-  std::uint32_t* mine;  // set to 1
+  std::uint32_t* mine;   // set to 1
   std::uint32_t* other;  // then waited for, like a gate
   std::uint32_t* result;
 };
@@ -50,5 +50,6 @@ struct TriadArguments {
 };
 
 struct ThreadArguments {
-  std::uint32_t* thread;  // set to the system's id of the thread that runs the kernel
+  std::uint32_t* threads;         // set to the system's id of the thread that runs each block
+  std::uint64_t nanoseconds = 0;  // how long each block takes
 };

@@ -55,14 +55,6 @@ KERNEL meet(const void* opaque, const weir_cpu_run*) {
   report(arguments.result, wait_for(arguments.other, 1));
 }
 
-KERNEL gather(const void* opaque, const weir_cpu_run* run) {
-  const auto& arguments = *static_cast<const GateArguments*>(opaque);
-  for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
-    __atomic_fetch_add(arguments.flag, 1u, __ATOMIC_RELEASE);
-    report(arguments.result, wait_for(arguments.flag, arguments.expected));
-  }
-}
-
 KERNEL spin(const void* opaque, const weir_cpu_run* run) {
   const auto& arguments = *static_cast<const SpinArguments*>(opaque);
   for (std::uint64_t block = run->first_block; block < run->end_block; ++block)
@@ -86,8 +78,12 @@ KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
   if (!good) __atomic_fetch_add(arguments.shared_failures, 1u, __ATOMIC_RELAXED);
 }
 
-KERNEL tell_thread(const void* opaque, const weir_cpu_run*) {
-  *static_cast<const ThreadArguments*>(opaque)->thread = static_cast<std::uint32_t>(gettid());
+KERNEL tell_thread(const void* opaque, const weir_cpu_run* run) {
+  const auto& arguments = *static_cast<const ThreadArguments*>(opaque);
+  for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
+    for (const std::uint64_t end = now() + arguments.nanoseconds; now() < end;) __builtin_ia32_pause();
+    arguments.threads[block] = static_cast<std::uint32_t>(gettid());
+  }
 }
 
 KERNEL sum_large(const void* opaque, const weir_cpu_run*) {

@@ -124,7 +124,6 @@ struct Kernels {
   weir_kernel add = kernel_of<AddArguments>(module, "add");
   weir_kernel append = kernel_of<AppendArguments>(module, "append");
   weir_kernel gate = kernel_of<GateArguments>(module, "gate");
-  weir_kernel gather = kernel_of<GateArguments>(module, "gather");
   weir_kernel meet = kernel_of<MeetArguments>(module, "meet");
   weir_kernel spin = kernel_of<SpinArguments>(module, "spin");
   weir_kernel see_run = kernel_of<RunArguments>(module, "see_run");
