@@ -52,18 +52,8 @@ std::vector<std::shared_ptr<Stream>> Device::streams() const {
   return all;
 }
 
-void Device::enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work) {
+void Device::enqueue(const std::shared_ptr<Stream>& stream, Stream::Item item) {
   const std::scoped_lock lock(mutex_);
-  enqueue_ordered(stream, std::move(work));
-}
-
-void Device::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<Marker> marker) {
-  const std::scoped_lock lock(mutex_);
-  enqueue_ordered(stream, std::move(marker));
-}
-
-template <class Item>
-void Device::enqueue_ordered(const std::shared_ptr<Stream>& stream, Item item) {
   std::vector<std::shared_ptr<Marker>> before;
   const auto mark = [&](const std::shared_ptr<Stream>& other) {
     if (other->idle()) return;

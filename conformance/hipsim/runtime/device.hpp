@@ -31,8 +31,7 @@ class Device {
   std::shared_ptr<Stream> null_stream();
   std::vector<std::shared_ptr<Stream>> streams() const;
   /// Enqueues on a stream, in the order that HIP defines between the null stream and blocking streams.
-  void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work);
-  void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<Marker> marker);
+  void enqueue(const std::shared_ptr<Stream>& stream, Stream::Item item);
   void synchronize();
   /// The error that breaks the device after the next work that this thread enqueues; hipSuccess for none.
   static hipError_t& late_failure();
@@ -43,9 +42,6 @@ class Device {
   void clear_error() { error_ = hipSuccess; }
 
  private:
-  template <class Item>
-  void enqueue_ordered(const std::shared_ptr<Stream>& stream, Item item);
-
   MemoryTable& table_;
   std::atomic<std::uint64_t> used_{0};
   std::atomic<hipError_t> error_{hipSuccess};

@@ -51,29 +51,21 @@ void Stream::serve(const std::shared_ptr<Queue>& queue) {
   for (;;) {
     queue->changed.wait(lock, [&] { return queue->closing || !queue->items.empty(); });
     if (queue->items.empty()) return;
-    Queue::Item item = std::move(queue->items.front());
+    Item item = std::move(queue->items.front());
     queue->items.pop_front();
-    if (item.work) {
+    if (auto* const work = std::get_if<std::function<void()>>(&item)) {
       lock.unlock();
-      item.work();
-      item.work = nullptr;  // destroys the work's resources before it counts as done
+      (*work)();
+      *work = nullptr;  // destroys the work's resources before it counts as done
       lock.lock();
     }
     ++queue->completed;
-    if (item.marker) item.marker->reach();
+    if (auto* const marker = std::get_if<std::shared_ptr<Marker>>(&item)) (*marker)->reach();
     queue->changed.notify_all();
   }
 }
 
-void Stream::enqueue(std::function<void()> work) {
-  push({std::move(work), nullptr});
-}
-
-void Stream::enqueue(std::shared_ptr<Marker> marker) {
-  push({nullptr, std::move(marker)});
-}
-
-void Stream::push(Queue::Item item) {
+void Stream::enqueue(Item item) {
   {
     const std::scoped_lock lock(queue_->mutex);
     queue_->items.push_back(std::move(item));

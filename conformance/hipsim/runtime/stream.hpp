@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <variant>
 
 namespace weir::hipsim {
 
@@ -34,9 +35,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  void enqueue(std::function<void()> work);
-  /// Enqueues the marker. Whoever finds it reached also finds the work up to it done.
-  void enqueue(std::shared_ptr<Marker> marker);
+  /// Work, or a marker: whoever finds it reached also finds the work up to it done.
+  using Item = std::variant<std::function<void()>, std::shared_ptr<Marker>>;
+  void enqueue(Item item);
   /// Waits until all work enqueued before this call is done.
   void synchronize();
   bool idle() const;
@@ -51,16 +52,11 @@ class Stream {
   struct Queue {
     std::mutex mutex;
     std::condition_variable changed;
-    struct Item {
-      std::function<void()> work;
-      std::shared_ptr<Marker> marker;
-    };
     std::deque<Item> items;
     std::uint64_t enqueued = 0, completed = 0;
     bool closing = false;
   };
   static void serve(const std::shared_ptr<Queue>& queue);
-  void push(Queue::Item item);
   std::shared_ptr<Queue> queue_;
   std::thread thread_;
 };
