@@ -150,24 +150,14 @@ void Fault::give_memory(weir_allocation allocation) {
 template <class T, class Undo>
 weir_result Fault::made(weir_result result, T* out, Handle owner, const Undo& undo) {
   if (result != WEIR_OK) return result;
-  try {
-    owners_.add(handle(*out), owner);
-  } catch (...) {
-    undo(*out);
-    throw;
-  }
+  record_or_undo([&] { owners_.add(handle(*out), owner); }, [&] { undo(*out); });
   return result;
 }
 
 weir_result Fault::device_open(std::uint32_t index, weir_device* out, weir_status* status) {
   const weir_result result = next.device_open(index, out, status);
   if (result != WEIR_OK) return result;
-  try {
-    owners_.open(*out, index);
-  } catch (...) {
-    next.device_close(*out, nullptr);
-    throw;
-  }
+  record_or_undo([&] { owners_.open(*out, index); }, [&] { next.device_close(*out, nullptr); });
   return result;
 }
 weir_result Fault::stream_create(weir_device device, const weir_stream_options* options, weir_stream* out,

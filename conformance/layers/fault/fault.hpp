@@ -12,6 +12,7 @@
 #include <string_view>
 #include <weir/sdk/layer.hpp>
 
+#include "../record_or_undo.hpp"
 #include "held.hpp"
 #include "options.hpp"
 #include "owners.hpp"

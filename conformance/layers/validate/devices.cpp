@@ -20,7 +20,7 @@ weir_result Validate::device_open(std::uint32_t index, weir_device* out, weir_st
   if (const weir_result result = next.device_open(index, &real, status); result != WEIR_OK) return result;
   made->info.struct_size = sizeof made->info;
   if (next.device_get_info(index, &made->info, nullptr) != WEIR_OK) made->info.struct_size = 0;
-  try {
+  const auto record = [&] {
     const Lock lock(mutex_);
     std::weak_ptr<Device>& known = devices_[real];
     std::shared_ptr<Device> device = known.lock();
@@ -33,10 +33,8 @@ weir_result Validate::device_open(std::uint32_t index, weir_device* out, weir_st
     }
     ++device->openings;
     *out = reinterpret_cast<weir_device>(device->handle);
-  } catch (...) {
-    next.device_close(real, nullptr);
-    throw;
-  }
+  };
+  record_or_undo(record, [&] { next.device_close(real, nullptr); });
   return WEIR_OK;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 #include <weir/sdk/layer.hpp>
 
+#include "../record_or_undo.hpp"
 #include "objects.hpp"
 #include "options.hpp"
 
@@ -159,14 +160,13 @@ class Validate {
   template <class T, class Undo>
   void put(const std::shared_ptr<T>& object, const std::shared_ptr<Device>& device, typename T::Handle& out,
            const Undo& undo) {
-    try {
-      const Lock lock(mutex_);
-      object->device = device;
-      out = objects_.add(object);
-    } catch (...) {
-      undo();
-      throw;
-    }
+    record_or_undo(
+        [&] {
+          const Lock lock(mutex_);
+          object->device = device;
+          out = objects_.add(object);
+        },
+        undo);
   }
   weir_result put_stream(weir_result made, const std::shared_ptr<Stream>& stream,
                          const std::shared_ptr<Device>& device, weir_stream& out);
