@@ -140,8 +140,7 @@ std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
   if (!pack.usable())
     return fmt::format("{} has it, but was made by {}, and this is {}", pack.name, contents.maker,
                        pack_identity());
-  // candidates() tries all targets of a format, because only the driver knows which processors its own
-  // includes.
+  // As candidates(): only the driver knows which processors its own includes.
   const auto may_load = [&](const PackContents::Target& target, auto&) {
     return std::ranges::any_of(loads, [&](const auto& device) { return device.format == target.format; });
   };

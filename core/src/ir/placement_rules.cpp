@@ -76,8 +76,7 @@ class PlacementRules {
     if (placement_.sequential_loop) return "";
     if (placement_.task_loop != nullptr)
       return "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; iterations "
-             "of a "
-             "parallel loop cannot stop one another, 'continue' ends one";
+             "of a parallel loop cannot stop one another, 'continue' ends one";
     if (placement_.repeat != nullptr)
       return "'break' leaves a 'while' or 'for', found none inside the 'repeat' at " +
              at(*placement_.repeat) + "; a 'repeat' with a condition ends when the condition is false";
@@ -130,8 +129,7 @@ class PlacementRules {
              "'repeat' as often, in a Graph";
     return "a stream_parallel block is inside " + quoted_name(outer.op) + " at " + at(outer) +
            "; blocks belong directly in the kernel. Move the outer statement into the block, or launch one "
-           "kernel "
-           "per iteration";
+           "kernel per iteration";
   }
 
   std::string check_collective(const Statement& s) const {

@@ -125,7 +125,7 @@ class TaskRules {
           if ((other.op == Op::parallel || other.op == Op::reduce) && &other != &inner.back())
             report("a phase ends in its loop, found one before its end");
       } else if (s.op != Op::yield && s.op != Op::scratch_load && s.op > Op::philox) {
-        report("between phases, only values are computed, found '" + std::string(info(s.op).mnemonic) + "'");
+        report("between phases, only values are computed, found " + quoted_name(s.op));
       }
     }
   }
@@ -133,8 +133,8 @@ class TaskRules {
   void expect_last(Op op, std::ptrdiff_t loops) {
     const auto& statements = task_.body.statements;
     if (loops != 1 || statements.back().op != op) {
-      report("the body ends in its only loop, a '" + std::string(info(op).mnemonic) + "', found " +
-             std::to_string(loops) + " loops");
+      report("the body ends in its only loop, a " + quoted_name(op) + ", found " + std::to_string(loops) +
+             " loops");
     }
   }
 

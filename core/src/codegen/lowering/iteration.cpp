@@ -73,7 +73,7 @@ const Iteration::Local& Iteration::declare(const ir::Statement& s) {
     llvm::Type* element = in_words ? f_.b.getInt32Ty() : memory_type(f_.context, s.type);
     llvm::Type* type = llvm::ArrayType::get(element, s.immediate);
     local = {nullptr, s.type, s.immediate,
-             threads, true,   f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str()),
+             threads, true,   f_.block_memory(type, "_shared" + std::to_string(s.index)),
              in_words};
     return local;
   }

@@ -77,7 +77,7 @@ llvm::AllocaInst* TaskFunction::stack_slot(llvm::Type* type, std::uint64_t count
   return at.CreateAlloca(count == 1 ? type : llvm::ArrayType::get(type, count), nullptr, name);
 }
 
-llvm::GlobalVariable* TaskFunction::new_block_memory(llvm::Type* type, const char* name) {
+llvm::GlobalVariable* TaskFunction::new_block_memory(llvm::Type* type, const std::string& name) {
   auto* shared = new llvm::GlobalVariable(
       module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type), task.name + name,
       nullptr, llvm::GlobalValue::NotThreadLocal, device.threads()->shared_space());
@@ -85,15 +85,15 @@ llvm::GlobalVariable* TaskFunction::new_block_memory(llvm::Type* type, const cha
   return shared;
 }
 
-llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const char* name) {
+llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const std::string& name) {
   block_memory_.push_back({new_block_memory(type, name), name, phase_});
   return block_memory_.back().variable;
 }
 
-llvm::GlobalVariable* TaskFunction::block_memory_of_phase(const char* name) const {
+llvm::GlobalVariable* TaskFunction::named_block_memory(llvm::Type* type, const std::string& name) {
   for (const BlockMemory& memory : block_memory_)
     if (memory.phase == phase_ && memory.name == name) return memory.variable;
-  return nullptr;
+  return block_memory(type, name);
 }
 
 void TaskFunction::lay_out_block_memory() {

@@ -43,9 +43,9 @@ struct TaskFunction {
   /// Uninitialised stack memory in the entry block.
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().
-  llvm::GlobalVariable* block_memory(llvm::Type* type, const char* name);
-  /// What block_memory() returned for the name since the phase began, or null.
-  llvm::GlobalVariable* block_memory_of_phase(const char* name) const;
+  llvm::GlobalVariable* block_memory(llvm::Type* type, const std::string& name);
+  /// The same, once for each name in a phase.
+  llvm::GlobalVariable* named_block_memory(llvm::Type* type, const std::string& name);
   /// Begins a phase, whose memory may take the place of that of earlier phases. All threads of the block must
   /// be done with that.
   void reuse_block_memory() { ++phase_; }
@@ -102,7 +102,7 @@ struct TaskFunction {
     std::size_t phase;
   };
 
-  llvm::GlobalVariable* new_block_memory(llvm::Type* type, const char* name);
+  llvm::GlobalVariable* new_block_memory(llvm::Type* type, const std::string& name);
   void lay_out(std::span<const BlockMemory> memories);
 
   void number_sites(const ir::Block& block);

@@ -261,7 +261,7 @@ class SpirvModel final : public GpuModel {
 
   [[noreturn]] void lack(const ir::Kernel& kernel, const ir::Statement& s, const std::string& needed) const {
     const std::string statement =
-        "statement '" + std::string(ir::info(s.op).mnemonic) + "' of type " + std::string(to_string(s.type));
+        "statement " + ir::quoted_name(s.op) + " of type " + std::string(to_string(s.type));
     const std::string words = "kernel '" + kernel.name + "': " + statement + " needs the feature " + needed +
                               ", which the Vulkan device lacks; use another type or another device";
     if (!kernel.knows(s.location)) throw Error(ErrorCode::unsupported, words);

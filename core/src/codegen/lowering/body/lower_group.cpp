@@ -84,8 +84,7 @@ Value* BodyLowering::exchange(Value* v, Value* from) {
   llvm::Type* type = v->getType();
   const std::string name =
       "_exchange" + std::to_string(type->getScalarSizeInBits()) + (type->isFloatingPointTy() ? "f" : "i");
-  Value* memory = f_.block_memory_of_phase(name.c_str());
-  if (!memory) memory = f_.block_memory(llvm::ArrayType::get(type, it_.thread->count), name.c_str());
+  Value* memory = f_.named_block_memory(llvm::ArrayType::get(type, it_.thread->count), name);
   const auto place = [&](Value* number) { return b_.CreateInBoundsGEP(type, memory, number); };
   b_.CreateStore(v, place(it_.thread->number));
   device_.threads()->barrier(b_);

@@ -91,10 +91,8 @@ bool StagedLoops::memory_fits() const {
 
 /// Loops that are not nested share this memory: load_stretch() waits for the readers of an earlier stretch.
 llvm::GlobalVariable* StagedLoops::memory() {
-  const std::string name = "_stage" + std::to_string(stretches_.size());
-  if (llvm::GlobalVariable* earlier = f_.block_memory_of_phase(name.c_str())) return earlier;
   auto* type = llvm::ArrayType::get(b_.getInt8Ty(), std::uint64_t{groups()} * stage_bytes);
-  return f_.block_memory(type, name.c_str());
+  return f_.named_block_memory(type, "_stage" + std::to_string(stretches_.size()));
 }
 
 /// Loads elements [from, from + length) of each array into the block's memory.
