@@ -146,12 +146,13 @@ class Run:
             return "same code", "", ""
         linked = [mutated if file == mutant.file else one for file, one in objects.items()]
         failed = self.judge({unit: linked}, mutant.file, rounds)
-        # A test that fails by chance, also without the mutant, proves nothing.
-        if failed and failed[0] != "link" and not self.judge({unit: linked}, mutant.file, name=failed[0]):
-            return "by chance", *failed
-        if failed and failed[0] == "link":
+        if not failed:
+            return "survived", "", ""
+        if failed[0] == "link":
             return "does not compile", *failed
-        return ("killed", *failed) if failed else ("survived", "", "")
+        # A test that fails by chance, also without the mutant, proves nothing.
+        again = self.judge({unit: linked}, mutant.file, name=failed[0])
+        return "killed" if again else "by chance", *failed
 
 
 def commit():
