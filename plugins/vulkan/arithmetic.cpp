@@ -89,26 +89,77 @@ bool is_denormal(Real value) {
   return std::fpclassify(value) == FP_SUBNORMAL;
 }
 
+/// Whether the results of one operation are exact.
+struct Judged {
+  bool normal = true;    ///< where neither operands nor the result are denormal
+  bool denormal = true;  ///< where one is
+  /// The operation as a whole on a device that keeps denormals in sums and products, or flushes them.
+  bool exact(bool keeps_denormals) const { return normal && (denormal || !keeps_denormals); }
+};
+
 template <class Real>
 Exactness judge(std::span<const Operands<Real>> operands, std::span<const Results<Real>> results) {
-  Exactness out{true, true, true, true, true, true};
+  Judged divide, sqrt, fma, multiply_add, least;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto [a, b, c] = operands[i];
     const Results<Real>& got = results[i];
-    const auto check = [&](Real wanted, Real found, bool& exact, bool denormal) {
-      if (!same(wanted, found)) (denormal || is_denormal(wanted) ? out.denormals : exact) = false;
+    const auto check = [](Real wanted, Real found, Judged& judged, bool denormal) {
+      if (!same(wanted, found)) (denormal || is_denormal(wanted) ? judged.denormal : judged.normal) = false;
     };
     const bool ab = is_denormal(a) || is_denormal(b);
-    check(a / b, got.quotient, out.divide, ab);
-    check(std::sqrt(std::fabs(a)), got.root, out.sqrt, is_denormal(a));
+    check(a / b, got.quotient, divide, ab);
+    check(std::sqrt(std::fabs(a)), got.root, sqrt, is_denormal(a));
     // A device that flushes also flushes a denormal product before the addition.
-    check(std::fma(a, b, c), got.fused, out.fma, ab || is_denormal(c) || is_denormal(a * b));
-    check(a * b, got.product, out.multiply_add, ab);
-    check(a + c, got.sum, out.multiply_add, is_denormal(a) || is_denormal(c));
-    const Real least = std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a;
+    check(std::fma(a, b, c), got.fused, fma, ab || is_denormal(c) || is_denormal(a * b));
+    check(a * b, got.product, multiply_add, ab);
+    check(a + c, got.sum, multiply_add, is_denormal(a) || is_denormal(c));
+    const Real wanted = std::isnan(a) ? b : std::isnan(b) ? a : b < a ? b : a;
     const bool zeros = a == 0 && b == 0;  // either zero is right
-    if (!zeros) check(least, got.least, out.least, ab);
+    if (!zeros) check(wanted, got.least, least, ab);
   }
+  const bool keeps = multiply_add.denormal;
+  return {.divide = divide.exact(keeps),
+          .sqrt = sqrt.exact(keeps),
+          .fma = fma.exact(keeps),
+          .multiply_add = multiply_add.exact(keeps),
+          .denormals = keeps,
+          .least = least.exact(keeps)};
+}
+
+/// The modes of floating-point types of one width, as numbers of SPIR-V.
+struct FloatMode {
+  std::uint32_t capability, mode;
+  VkBool32 VkPhysicalDeviceVulkan12Properties::*of_f32;
+  VkBool32 VkPhysicalDeviceVulkan12Properties::*of_f64;
+};
+constexpr FloatMode float_modes[] = {
+    {4464, 4459, &VkPhysicalDeviceVulkan12Properties::shaderDenormPreserveFloat32,
+     &VkPhysicalDeviceVulkan12Properties::shaderDenormPreserveFloat64},
+    {4466, 4461, &VkPhysicalDeviceVulkan12Properties::shaderSignedZeroInfNanPreserveFloat32,
+     &VkPhysicalDeviceVulkan12Properties::shaderSignedZeroInfNanPreserveFloat64},
+    {4467, 4462, &VkPhysicalDeviceVulkan12Properties::shaderRoundingModeRTEFloat32,
+     &VkPhysicalDeviceVulkan12Properties::shaderRoundingModeRTEFloat64},
+};
+
+/// The module with the modes that generated code also asks for. Without them the H100's sums flush denormals.
+std::vector<std::uint32_t> with_float_modes(std::span<const std::uint32_t> code, const PhysicalDevice& device,
+                                            bool is_f64) {
+  constexpr std::size_t header = 5;
+  constexpr std::uint32_t entry_point = 15, execution_mode = 16, capability = 17;
+  const auto instruction = [](std::uint32_t words, std::uint32_t opcode) { return words << 16 | opcode; };
+  std::vector<std::uint32_t> capabilities, modes;
+  std::size_t at = header;
+  while ((code[at] & 0xffff) != entry_point) at += code[at] >> 16;
+  const std::uint32_t kernel = code[at + 2];
+  at += code[at] >> 16;
+  for (const FloatMode& one : float_modes) {
+    if (!(device.properties12.*(is_f64 ? one.of_f64 : one.of_f32))) continue;
+    capabilities.insert(capabilities.end(), {instruction(2, capability), one.capability});
+    modes.insert(modes.end(), {instruction(4, execution_mode), kernel, one.mode, is_f64 ? 64u : 32u});
+  }
+  std::vector<std::uint32_t> out(code.begin(), code.end());
+  out.insert(out.begin() + std::ptrdiff_t(at), modes.begin(), modes.end());
+  out.insert(out.begin() + std::ptrdiff_t(header), capabilities.begin(), capabilities.end());
   return out;
 }
 
@@ -143,7 +194,7 @@ class Bench {
     std::memcpy(in.host(), operands.data(), sets * sizeof(Operands<Real>));
     const Arguments given{in.address(), out.address(), looped.address(), loop_rounds};
     std::memcpy(arguments.host(), &given, sizeof given);
-    run(code, arguments.address());
+    run(with_float_modes(code, physical_, sizeof(Real) == 8), arguments.address());
     std::uint32_t wanted = 1, found = 0;
     for (std::uint32_t i = 0; i < loop_rounds; ++i) wanted = wanted * 1664525u + 1013904223u;
     std::memcpy(&found, looped.host(), sizeof found);

@@ -7,10 +7,11 @@
 
 namespace weir::vulkan {
 
-/// Of one type: whether all measured results have the bits that IEEE 754 requires.
+/// Of one type: whether all measured results have the bits that IEEE 754 requires. Where sums and products
+/// flush denormals, those of the others do not count; else they do: an fma may flush where sums do not.
 struct Exactness {
   bool divide = false, sqrt = false, fma = false, multiply_add = false;
-  bool denormals = false;  ///< as operands and results of all operations
+  bool denormals = false;  ///< as operands and results of sums and products
   bool least = false;      ///< min returns the other operand for a NaN
 };
 

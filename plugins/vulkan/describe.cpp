@@ -22,7 +22,8 @@ namespace feature = sdk::vulkan_feature;
 constexpr std::uint32_t most_queues = 16;
 constexpr std::uint32_t max_argument_bytes = 32 << 10;  // half of the stream's scratch memory
 
-constexpr const char* arithmetic_suffix = ".arithmetic-" WEIR_VERSION;
+// The number changes with what is measured.
+constexpr const char* arithmetic_suffix = ".arithmetic-2-" WEIR_VERSION;
 
 std::string packed(const Arithmetic& arithmetic) {
   std::string out;
@@ -70,9 +71,16 @@ struct TypeFeatures {
   const char *divide, *sqrt, *fma, *denormals;
 };
 
-void append_exactness(std::string& list, const Exactness& exact, const TypeFeatures& names) {
-  append(list, exact.divide, names.divide);
-  append(list, exact.sqrt, names.sqrt);
+/// Whether the vendor's compiler makes correct code around its divisions and square roots. In NVIDIA's, these
+/// call subroutines that can change conditions that hold across the call (tests/evidence/vulkan.md), so that
+/// elements past the end of a loop are written.
+bool divides_safely(const PhysicalDevice& device) {
+  return device.properties12.driverID != VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+}
+
+void append_exactness(std::string& list, const Exactness& exact, bool safe, const TypeFeatures& names) {
+  append(list, exact.divide && safe, names.divide);
+  append(list, exact.sqrt && safe, names.sqrt);
   append(list, exact.fma, names.fma);
   append(list, exact.denormals, names.denormals);
 }
@@ -224,11 +232,13 @@ std::string target_features(const PhysicalDevice& device) {
   append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_SHUFFLE_BIT), feature::subgroup_shuffle);
   // llvmpipe makes each memory barrier one of the block (tests/evidence/vulkan.md).
   append(list, device.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE, feature::memory_order);
+  const bool safe = divides_safely(device);
+  append(list, safe, feature::divide_int64);
   append_exactness(
-      list, arithmetic.f32,
+      list, arithmetic.f32, safe,
       {feature::exact_f32_divide, feature::exact_f32_sqrt, feature::exact_f32_fma, feature::denormals_f32});
   append_exactness(
-      list, arithmetic.f64,
+      list, arithmetic.f64, safe,
       {feature::exact_f64_divide, feature::exact_f64_sqrt, feature::exact_f64_fma, feature::denormals_f64});
   append_modes(list, device);
   return list;

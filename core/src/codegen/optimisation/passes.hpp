@@ -56,17 +56,19 @@ class NoMaskExtension : public llvm::PassInfoMixin<NoMaskExtension> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// The operations that a device rounds correctly.
+/// The operations that a device rounds correctly, and of which its compiler makes correct code.
 struct ExactOperations {
   bool f32_divide = false, f64_divide = false;
   bool f32_sqrt = false, f64_sqrt = false;
   bool f32_fma = false, f64_fma = false;
-  bool f64_adds = false;  ///< sums and products of f64
+  bool i64_divide = false;  ///< also remainders
+  bool f64_adds = false;    ///< sums and products of f64
 };
 
 /// Replaces divisions, square roots and fused multiply-adds of scalars that a device does not round correctly
 /// by calls of functions that compute them exactly: f32 through f64 where the device has it, and with
-/// integers otherwise. Operations that fast mode allows to be inexact stay. Vectors must be scalarised
+/// integers otherwise. Divisions of 64-bit integers become those of 32 bits where the operands fit, else a
+/// loop. Operations that fast mode allows to be inexact stay. Vectors must be scalarised
 /// before.
 class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
  public:

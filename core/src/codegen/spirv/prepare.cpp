@@ -9,6 +9,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -64,29 +65,36 @@ llvm::Type* local_scalar(const Value* address) {
   return type;
 }
 
-/// A fill of constant length with bytes of zero in words; the rest as LLVM does it. Zeros of floats are
+/// A fill with zeros in words as large as its place and its length allow: memory of a block that is also
+/// accessed by atomic operations must not be divided further. The rest as LLVM does it. Zeros of floats are
 /// stored as such, so that OpaqueZeros finds them.
 void expand_fill(llvm::MemSetInst& fill) {
-  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill.getLength());
   const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
   constexpr std::uint64_t most_stores = 16;
+  Value* const length = fill.getLength();
+  const unsigned even_bits =
+      llvm::computeKnownBits(length, fill.getFunction()->getDataLayout()).countMinTrailingZeros();
   const llvm::Align align = fill.getDestAlign().valueOrOne();
   llvm::Type* const scalar = local_scalar(fill.getRawDest());
   const bool is_float = scalar && scalar->isFloatingPointTy();
-  for (const std::uint64_t size : {8u, 4u, 2u, 1u}) {
+  for (const unsigned bits : {3u, 2u, 1u, 0u}) {
+    const std::uint64_t size = std::uint64_t{1} << bits;
     if (is_float && scalar->getPrimitiveSizeInBits() != 8 * size) continue;
-    if (!length || !byte || !byte->isZero() || align < size || length->getZExtValue() % size != 0) continue;
+    if (!byte || !byte->isZero() || align < size || even_bits < bits) continue;
     llvm::IRBuilder<> b(&fill);
     llvm::Type* type = is_float ? scalar : b.getIntNTy(unsigned(8 * size));
-    const std::uint64_t count = length->getZExtValue() / size;
+    Value* const count = b.CreateLShr(length, bits);
     const auto store = [&](llvm::IRBuilder<>& at, Value* k) {
       at.CreateAlignedStore(llvm::Constant::getNullValue(type),
                             at.CreateInBoundsGEP(type, fill.getRawDest(), k), llvm::Align(size));
     };
-    if (count <= most_stores) {
-      for (std::uint64_t k = 0; k < count; ++k) store(b, b.getInt64(k));
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
+    if (known && known->getZExtValue() <= most_stores) {
+      for (std::uint64_t k = 0; k < known->getZExtValue(); ++k) store(b, b.getInt64(k));
     } else {
-      auto [body, index] = llvm::SplitBlockAndInsertSimpleForLoop(b.getInt64(count), fill.getIterator());
+      Value* const any = b.CreateICmpNE(count, llvm::ConstantInt::get(count->getType(), 0));
+      llvm::Instruction* const then = llvm::SplitBlockAndInsertIfThen(any, &fill, false);
+      auto [body, index] = llvm::SplitBlockAndInsertSimpleForLoop(count, then->getIterator());
       llvm::IRBuilder<> inside(body);
       store(inside, index);
     }

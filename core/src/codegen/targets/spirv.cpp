@@ -175,6 +175,7 @@ class SpirvModel final : public GpuModel {
                     .f64_sqrt = has(feature::exact_f64_sqrt),
                     .f32_fma = has(feature::exact_f32_fma),
                     .f64_fma = has(feature::exact_f64_fma),
+                    .i64_divide = has(feature::divide_int64),
                     .f64_adds = has(feature::float64)});
   }
 
