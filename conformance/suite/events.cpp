@@ -235,6 +235,42 @@ WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 
   EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(101, 4711));
 }
 
+WEIR_REQUIREMENT(2, 89, Events, AreReachedForThoseWhoSeeWhatWaitedForThem,
+                 "When work that waited for events of other streams is seen to be done, these events are "
+                 "reached, and their "
+                 "streams' work is done.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  constexpr std::size_t count = 4;
+  const Memory memory(std::uint64_t{count} << 16);
+  const std::vector<Stream> streams(count);
+  const std::vector<Event> events(count);
+  const Stream last;
+  for (int round = 0; round < 100; ++round) {
+    for (std::size_t i = 0; i < count; ++i) {
+      fill<std::uint8_t>(streams[i], memory, i << 16, 1 << 16, std::uint8_t(round));
+      events[i].record(streams[i]);
+      last.wait(events[i]);
+    }
+    last.synchronize();
+    for (std::size_t i = 0; i < count; ++i) {
+      weir_status status = new_status();
+      ASSERT_EQ(quick_table().event_query(events[i], &status), WEIR_OK)
+          << "in round " << round << ", stream_synchronize returned for a stream that waits for event " << i
+          << " of " << count
+          << ", and event_query of that event says that it is not reached. Look first at what "
+             "finds out that the event's stream has gone on";
+      ASSERT_EQ(quick_table().stream_query(streams[i], &status), WEIR_OK)
+          << "in round " << round
+          << ", stream_synchronize returned for a stream that waits for the last work of "
+             "stream "
+          << i << " of " << count
+          << ", and stream_query of that one says that it has work left. Look first at what finds out that "
+             "it has "
+             "gone on";
+    }
+  }
+}
+
 WEIR_REQUIREMENT(2, 44, Events, UnknownFlagsAreRefused,
                  "event_create with unknown flags is refused and leaves the output unchanged.") {
   for (std::uint32_t flag = 2; flag; flag <<= 1) {

@@ -156,7 +156,6 @@ void Scheduler::submit(Line& line, Step step) {
     wait.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
     waits.push_back(wait);
   }
-  step.waits.clear();
   const VkResult result = device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, waits);
   // Without the submission the queue's semaphore would never reach later values. The watcher ends all steps
   // of a lost device.
@@ -286,6 +285,9 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<
   lock.lock();
   Lines lines;
   for (Queue::Submitted& one : done) {
+    // Whoever sees this step complete sees what it waited for complete, too; that is on other queues, whose
+    // threads may be late.
+    for (const Mark& mark : one.step.waits) mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
     Line& line = *one.line;
     line.in_flight.pop_front();
     finish(line, one.step);

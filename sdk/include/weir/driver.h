@@ -427,7 +427,8 @@ typedef struct weir_driver_table {
   /* (required) Submits a mark after the stream's work so far; it replaces the earlier mark. */
   weir_result (*event_record)(weir_event event, weir_stream stream, weir_status *status);
 
-  /* (required) WEIR_OK if the last mark was reached or there is none, else WEIR_NOT_READY. */
+  /* (required) WEIR_OK if the last mark was reached or there is none, else WEIR_NOT_READY. A mark is reached for
+   * everyone who has seen work done that waited for it. */
   weir_result (*event_query)(weir_event event, weir_status *status);
 
   /* (required) Blocks until the last mark is reached; returns immediately if there is none. */

@@ -180,6 +180,19 @@ std::span<const Mutant> event_mutants() {
            return weir_result{WEIR_OK};
          };
        }},
+      {"event-seen-late-by-others", "who sees work sees what it waited for",
+       [](Table& t) {
+         t.stream_wait_event = [](Stream s, Event event, Status* e) {
+           std::lock_guard lock(notes().mutex);
+           notes().waiting[event] = s;
+           return real().stream_wait_event(s, event, e);
+         };
+         t.event_query = [](Event event, Status* e) {
+           const weir_result result = real().event_query(event, e);
+           std::lock_guard lock(notes().mutex);
+           return result == WEIR_OK && notes().waiting.erase(event) ? weir_result{WEIR_NOT_READY} : result;
+         };
+       }},
       {"event-time-always-the-same", "times grow with the work",
        [](Table& t) {
          t.event_elapsed = [](Event start, Event end, double* out, Status* e) {
