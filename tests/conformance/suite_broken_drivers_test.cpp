@@ -34,6 +34,14 @@ TEST(Suite, AHangFailsOnlyItsTest) {
   EXPECT_EQ(run.outcome_of("C2.03").at("outcome"), "passed");
 }
 
+TEST(Suite, ADeviceThatIsLostFailsOnlyItsTest) {
+  const Judgement run = judge_mutant("fault-loses-the-device", "--filter C2.55,C3.01,C5.01");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.outcome_of("C2.55").at("message"), HasSubstr("WEIR_ERROR_DEVICE_LOST"));
+  EXPECT_EQ(run.outcome_of("C3.01").at("outcome"), "passed") << run.printed;
+  EXPECT_EQ(run.outcome_of("C5.01").at("outcome"), "passed") << run.printed;
+}
+
 TEST(Suite, ADriverThatHangsAtExitIsKilled) {
   const Judgement run = judge_odd("hangs-at-exit", "--timeout 2");
   EXPECT_EQ(run.count("passed"), 2) << run.printed;

@@ -18,6 +18,7 @@ bool runs_alone(const Requirement& test) {
 }
 constexpr int stress_level = 8;
 constexpr std::chrono::seconds start_limit{30};
+constexpr std::chrono::seconds check_limit{5};  ///< for finding out whether the device still works
 
 std::string seconds_text(std::chrono::seconds time) {
   return std::to_string(time.count()) + (time.count() == 1 ? " second" : " seconds");
@@ -53,6 +54,7 @@ class Supervisor {
     Child child(supervision_.worker, names);
     std::vector<const Requirement*> left = tests;
     const Requirement* running = nullptr;
+    bool checks = false;  ///< after a failure, whether the device still works
     Clock::time_point began{};
     auto finish = [&](Outcome outcome, double milliseconds, std::string message) {
       Result result{running, outcome, milliseconds, std::move(message), {}};
@@ -62,6 +64,7 @@ class Supervisor {
       run_.results.push_back(std::move(result));
     };
     auto take = [&](const json& message) {
+      checks = message.at("event") == "check";
       if (message.at("event") == "begin") {
         running = find(left, message.at("test"));
         began = Clock::now();
@@ -77,6 +80,7 @@ class Supervisor {
 
     for (std::string line;;) {
       const auto limit = !running && left.empty()         ? supervision_.exit_limit()
+                         : checks                         ? check_limit
                          : !running                       ? start_limit
                          : running->level == stress_level ? supervision_.limit * 3
                                                           : supervision_.limit;
@@ -88,6 +92,7 @@ class Supervisor {
       // The worker may have closed its end of the pipe and still run.
       const auto ending = event == Child::Event::late ? std::nullopt : child.ending(Clock::now() + limit);
       if (!ending) child.kill();
+      if (checks && !left.empty()) return left;
       if (!running && left.empty()) {
         if (!ending || !ending->empty() || child.left_a_process())
           run_.driver["exit"] = how(child, ending, limit);

@@ -13,6 +13,7 @@
 #include "driver/driver_under_test.hpp"
 #include "driver/recorded_table.hpp"
 #include "driver/trace.hpp"
+#include "objects.hpp"
 #include "process/diverted.hpp"
 #include "requirement.hpp"
 
@@ -52,6 +53,43 @@ json new_calls() {
              [result < result_count - 1 ? result_name(static_cast<weir_result>(result)) : "other"] = count;
   reported = counts;
   return calls;
+}
+
+/// Whether the device does no work any more.
+bool device_is_lost() {
+  const weir_driver_table& driver = quick_table();
+  weir_status status = new_status();
+  bool lost = false;
+  const auto works = [&](weir_result result) {
+    lost = lost || result == WEIR_ERROR_DEVICE_LOST;
+    return result == WEIR_OK;
+  };
+  const weir_stream_options options{sizeof options, 0};
+  const weir_memory_options bytes = memory_options(4096);
+  weir_stream stream = nullptr;
+  weir_allocation memory = nullptr;
+  const std::uint8_t zero = 0;
+  if (works(driver.stream_create(device(), &options, &stream, &status))) {
+    if (works(driver.memory_allocate(device(), &bytes, &memory, &status))) {
+      works(driver.fill(stream, memory, 0, 4096, &zero, 1, &status));
+      works(driver.stream_synchronize(stream, &status));
+      works(driver.memory_free(memory, &status));
+    }
+    works(driver.stream_destroy(stream, &status));
+  }
+  return lost;
+}
+
+/// Ends the process after a failure that cost the device, so that the remaining tests run in a new one.
+/// Whatever happens here, the supervisor blames no test for it.
+void check_device(int output) {
+  if (subject() != Subject::driver) return;
+  write_line(output, {{"event", "check"}});
+  try {
+    if (device_is_lost()) _exit(0);
+  } catch (const std::exception&) {  // there is no device
+  }
+  begin_trace();
 }
 
 /// Reports the start and end of each test.
@@ -95,6 +133,7 @@ class Reporter : public testing::EmptyTestEventListener {
                          {"milliseconds", result.elapsed_time()},
                          {"message", result.Failed() ? failures : skip},
                          {"calls", new_calls()}});
+    if (result.Failed()) check_device(output_);
   }
 
  private:

@@ -23,6 +23,27 @@ void hang() {
   for (;;) pause();
 }
 
+/// Returns WEIR_ERROR_DEVICE_LOST once the device is lost.
+bool device_lost = false;
+template <auto slot>
+struct Losable;
+template <class... P, weir_result (*weir_driver_table::*slot)(P...)>
+struct Losable<slot> {
+  static weir_result call(P... given) {
+    return device_lost ? WEIR_ERROR_DEVICE_LOST : (real().*slot)(given...);
+  }
+};
+
+void lose_in_callback(weir_driver_table& table) {
+  table.stream_create = Losable<&weir_driver_table::stream_create>::call;
+  table.memory_allocate = Losable<&weir_driver_table::memory_allocate>::call;
+  table.stream_synchronize = Losable<&weir_driver_table::stream_synchronize>::call;
+  table.stream_host_callback = [](weir_stream, weir_host_callback, void*, weir_status*) {
+    device_lost = true;
+    return weir_result{WEIR_ERROR_DEVICE_LOST};
+  };
+}
+
 }  // namespace
 
 std::span<const Mutant> fault_mutants() {
@@ -37,6 +58,7 @@ std::span<const Mutant> fault_mutants() {
            return real().memory_free(allocation, status);
          };
        }},
+      {"fault-loses-the-device", "a device works until something uncorrectable happens", lose_in_callback},
       {"fault-throws-in-fill", "no exception crosses the table", in_fill<[] { throw 1; }>},
   };
   return mutants;
