@@ -2,6 +2,7 @@
 // Level 4: stream-ordered allocation.
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "kernels/gate.hpp"
 #include "kernels/held_kernel.hpp"
@@ -18,6 +19,19 @@ weir_allocation allocate(const Stream& stream, std::uint64_t size) {
 void free_on(const Stream& stream, weir_allocation memory) {
   call(table().memory_free_async, weir_stream(stream), memory);
 }
+/// `wanted` bytes, halved until the device allocates as much at once: devices may limit one allocation to
+/// less than their memory. 1 MiB at least.
+std::uint64_t largest_piece(std::uint64_t wanted) {
+  for (std::uint64_t piece = wanted;; piece /= 2) {
+    const weir_memory_options options = memory_options(piece);
+    weir_allocation memory = nullptr;
+    weir_status status = new_status();
+    const bool allocated = table().memory_allocate(device(), &options, &memory, &status) == WEIR_OK;
+    if (allocated) call(table().memory_free, memory);
+    if (allocated || piece <= std::uint64_t{2} << 20) return piece;
+  }
+}
+
 void copy_out(const Stream& stream, const HostMemory& to, weir_allocation from, std::uint64_t size) {
   call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), from, std::uint64_t{0},
        size);
@@ -213,27 +227,31 @@ WEIR_REQUIREMENT(
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device(), &free, &total);
-  const std::uint64_t size = free / 4 * 3;
+  const std::uint64_t piece = largest_piece(free / 4 * 3);
+  const std::uint64_t pieces = free / 4 * 3 / piece;
   const Stream stream;
   const Memory work(16u << 20);
   for (std::uint8_t i = 0; i < 6; ++i) {
-    // Work in front of the free, so that it is still pending when the next round allocates.
+    // Work in front of the frees, so that they are still pending when the next round allocates.
     for (int k = 0; k < 4; ++k) fill<std::uint8_t>(stream, work, 0, work.size(), i);
-    const weir_memory_options options = memory_options(size);
-    weir_allocation memory = nullptr;
-    weir_status status = new_status();
-    const weir_result result = table().memory_allocate_async(stream, &options, &memory, &status);
-    if (result != WEIR_OK) {
-      stream.synchronize();
-      FAIL()
-          << "round " << int{i} << " of allocating " << size
-          << " bytes, freed again in the same stream before "
-          << "the next round, returned " << result_name(result) << ": " << status.message
-          << ". driver.h: if memory is short, the call waits for pending deallocations. Look first at what "
-             "memory_allocate_async does before it gives up";
+    std::vector<weir_allocation> memory;
+    for (std::uint64_t k = 0; k < pieces; ++k) {
+      const weir_memory_options options = memory_options(piece);
+      weir_status status = new_status();
+      const weir_result result =
+          table().memory_allocate_async(stream, &options, &memory.emplace_back(), &status);
+      if (result != WEIR_OK) {
+        stream.synchronize();
+        FAIL()
+            << "round " << int{i} << " of allocating " << pieces << " times " << piece
+            << " bytes, freed again in the same stream before "
+            << "the next round, returned " << result_name(result) << ": " << status.message
+            << ". driver.h: if memory is short, the call waits for pending deallocations. Look first at what "
+               "memory_allocate_async does before it gives up";
+      }
+      fill<std::uint8_t>(stream, memory.back(), piece / 2, 4096, i);
     }
-    fill<std::uint8_t>(stream, memory, size / 2, 4096, i);
-    free_on(stream, memory);
+    for (const weir_allocation one : memory) free_on(stream, one);
   }
   stream.synchronize();
 }
