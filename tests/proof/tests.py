@@ -59,6 +59,8 @@ HOST_ONLY = {
     "vulkan_driver_test": "the Vulkan driver on Mesa's device",
     "weir-dsl-test": "tracing",
 }
+# Test programs with ready kernels, which exist for the CPU, CUDA and AMD GPUs.
+READY_KERNELS = {"graph_test", "reuse_test", "runtime_test"}
 TEST_NAME = re.compile(r"^test_|[_-]tests?$")
 SHARDS = {"runtime_test": 3, "graph_test": 3, "language_test": 2, "test_demo_river": 2}
 LIMIT = 150  # seconds for one program
@@ -144,7 +146,8 @@ def run_tests(proof, name, left, environment=None, before=(), limit=LIMIT, label
 def programs(proof):
     return sorted(path.name for path in proof.program("").iterdir()
                   if path.is_file() and os.access(path, os.X_OK) and TEST_NAME.search(path.name)
-                  and path.name not in HOST_ONLY)
+                  and path.name not in HOST_ONLY
+                  and not (proof.device.startswith("vulkan") and path.name in READY_KERNELS))
 
 
 def report_outcome(proof, part, what, outcome):

@@ -21,6 +21,11 @@ inline std::pair<std::filesystem::path, std::string> kernel_code(const CodeTarge
   return {built("tests/runtime/weir_runtime_test_kernels.so"), "x86-64"};
 }
 
+/// Whether the test kernels exist for the device.
+inline bool has_test_kernels(const Device& device) {
+  return device.driver() != "vulkan";
+}
+
 inline Module load(const Device& device) {
   const CodeTarget& own = device.info().code_targets.at(0);
   const auto [path, target] = kernel_code(own);
