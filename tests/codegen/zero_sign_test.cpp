@@ -263,6 +263,78 @@ TEST_P(ZeroSign, OfFunctions) {
   for (const Case<double>& c : functions<double>()) expect_signs(c, GetParam());
 }
 
+// LLVM selects a product and its conversion as one instruction, which adds +0.
+TEST_P(ZeroSign, OfProductsRoundedToHalf) {
+  constexpr std::uint16_t minus_zero = 0x8000;
+  for (const char* product : {
+           "%p = mul %x, %y : f32",
+           "%a = mul %x, %y : f32\n%p = neg %a : f32",
+           "%a = neg %x : f32\n%p = mul %a, %y : f32",
+           "%a = load @h[%i] : f16\n%b = cast %a : f32\n%p = mul %b, %x : f32",
+           "%two = const 2 : f32\n%p = div %x, %two : f32",
+           "%c = lt %x, %y : bool\n%a = mul %x, %y : f32\n%b = neg %a : f32\n%p = select %c, %a, %b : f32",
+       }) {
+    const std::string text = R"(weir-ir 1
+kernel "product"
+param @x: array<f32, 1>
+param @y: array<f32, 1>
+param @h: array<f16, 1>
+param @r: array<f16, 1>
+{
+  %low = const 0 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%low to %n) {
+    %x = load @x[%i] : f32
+    %y = load @y[%i] : f32
+)" + std::string(product) + R"(
+    %r = cast %p : f16
+    store @r[%i], %r
+  }
+}
+)";
+    std::vector<float> x, y;
+    for (const float a : special_numbers<float>(3))
+      for (const float b : special_numbers<float>(3))
+        if (!std::isinf(a) && !std::isnan(a * b)) x.push_back(a), y.push_back(b);
+    const std::vector<std::uint16_t> halves(x.size(), minus_zero), none(x.size());
+    const GpuArguments arguments =
+        GpuArguments().array("x", x).array("y", y).array("h", halves).array("r", none);
+    EXPECT_EQ(difference(text, arguments, GetParam(), {}, {3}), "") << product;
+  }
+}
+
+// A product that is the same in all lanes.
+TEST_P(ZeroSign, OfOneProductRoundedToHalf) {
+  const std::string text = R"(weir-ir 1
+kernel "product"
+param @x: array<f32, 1>
+param @k: f32
+param @r: array<f16, 1>
+{
+  %0 = const 0 : i64
+  %k = arg @k : f32
+  %zero = const 0 : f32
+  %largest = max %zero, %k : f32
+  %minus = neg %largest : f32
+  %x = load @x[%0] : f32
+  %p = mul %x, %minus : f32
+  %r = cast %p : f16
+  store @r[%0], %r
+  %one = const 1 : i64
+  %square = mul %k, %k : f32
+  %s = cast %square : f16
+  store @r[%one], %s
+}
+)";
+  std::vector<float> x = {1};
+  std::vector<std::uint16_t> r = {1, 1};
+  const GpuArguments arguments = GpuArguments().array("x", x).scalar("k", -2.0f).array("r", r);
+  EXPECT_EQ(difference(text, arguments, GetParam(), {}, {1}), "");
+  Code host(text);
+  host.array("x", x).scalar("k", -2.0f).array("r", r).run();
+  EXPECT_EQ(r, (std::vector<std::uint16_t>{0x8000, 0x4400}));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ZeroSign, testing::Values("gfx90a", "gfx942", "gfx1100"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kernels that wait for each other can only finish when they run concurrently.
+#include <algorithm>
+#include <set>
+#include <thread>
+
 #include "support.hpp"
 
 namespace cpu_test {
@@ -122,6 +126,26 @@ TEST(ConcurrencyDeathTest, TheBlocksOfAGridRunOnSeveralCoresAtOnce) {
       stream.synchronize();
     }
     EXPECT_NE(threads[0], threads[1]);
+  });
+}
+
+// oneTBB has one thread per core unless its limit is raised, and writes a warning.
+TEST(ConcurrencyDeathTest, MoreThreadsThanCoresRunAtOnce) {
+  static const std::size_t cores = std::thread::hardware_concurrency(), threads = cores + 2;
+  in_fresh_process("WEIR_CPU_THREADS", std::to_string(threads).c_str(), [] {
+    constexpr int most_rounds = 500;
+    constexpr std::uint64_t nanoseconds = 1'000'000;
+    testing::internal::CaptureStderr();
+    std::size_t most = 0;
+    Stream stream;
+    for (int round = 0; round < most_rounds && most <= cores; ++round) {
+      std::vector<std::uint32_t> ran(threads);
+      stream.launch(kernels().tell_thread, ThreadArguments{ran.data(), nanoseconds}, threads);
+      stream.synchronize();
+      most = std::max(most, std::set<std::uint32_t>(ran.begin(), ran.end()).size());
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_GT(most, cores);
   });
 }
 

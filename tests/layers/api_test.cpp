@@ -294,6 +294,39 @@ TEST_F(Api, ALaunchThatFailsNamesTheKernelAndTheNextOneWorks) {
   expect_none();
 }
 
+struct Pair {
+  float first;
+  double second;
+};
+
+// The members share memory in these layouts, but no bytes.
+TEST_F(Api, BlocksThatUseDifferentMembersOfStructsDoNotRace) {
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  Kernel kernel{"members",
+                [](View<Pair> pairs) {
+                  stream_parallel([&] {
+                    range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::first] = 1; });
+                  });
+                  stream_parallel([&] {
+                    range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::second] = 2; });
+                  });
+                },
+                KernelOptions{.phases = false}};
+  Kernel after{"after", [](View<Pair> pairs) {
+                 range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::first] = 3; });
+               }};
+  for (const Layout layout : {Layout::array_of_structs(), Layout::blocks(16)}) {
+    checks.configure("");  // forgets earlier reports, which are not repeated
+    StructArray<Pair> pairs(stream, 1000, layout);
+    kernel(LaunchOptions{.mode = LaunchMode::graph}, stream, pairs);
+    expect_none();
+    after(other, pairs);
+    EXPECT_FALSE(ReportLog::get().take().empty()) << "nothing orders the streams";
+    stream.synchronize();
+    other.synchronize();
+  }
+}
+
 // proves R34
 TEST_F(Api, OutOfMemoryAtALimitSaysSoAndNothingLeaks) {
   device.synchronize();

@@ -359,7 +359,29 @@ TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedWithAMessage)
 TEST_F(KernelCommands, FolderInsteadOfAFileIsRefused) {
   const ProgramResult result = run_program({tool(), "compile", folder_.string(), "-o", path("x")});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("cannot read the file"));
+  EXPECT_THAT(result.err,
+              HasSubstr("cannot read the file: Is a directory; expected a kernel in IR text form"));
+}
+
+TEST_F(KernelCommands, PipesAreRead) {
+  const ProgramResult result = run_program(
+      {"/bin/sh", "-c",
+       "mkfifo \"$2\"; cat \"$1\" >\"$2\" & exec timeout 30 \"$0\" compile \"$2\" --emit ir -o -",
+       tool(), write("scale.weir", scale_text), path("pipe")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("weir-ir 1"));
+}
+
+// The pipe has more bytes than any kernel and never ends.
+TEST_F(KernelCommands, EndlessTextIsRefused) {
+  const std::string pipe = path("endless");
+  const ProgramResult result = run_program(
+      {"/bin/sh", "-c",
+       "mkfifo \"$1\"; exec 3<>\"$1\"; head -c 17825792 /dev/zero >&3 & "
+       "timeout 30 \"$0\" compile - -o \"$1.o\" <\"$1\"; status=$?; kill $!; exit $status",
+       tool(), pipe});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("<standard input>: a kernel's text has at most 16777216 bytes"));
 }
 
 }  // namespace

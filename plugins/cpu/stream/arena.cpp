@@ -3,23 +3,38 @@
 #include "stream/arena.hpp"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace weir::cpu {
 
+namespace {
+using Limit = tbb::global_control;
+}  // namespace
+
 struct Arena::Impl {
+  /// Allows more threads than cores, where WEIR_CPU_THREADS asks for them. oneTBB would ignore the others, and
+  /// write a warning to the program's standard error.
+  std::optional<Limit> limit;
   tbb::task_arena arena;
 };
 
 void Arena::initialize() {
   if (std::exchange(tried_, true)) return;
-  auto impl =
-      std::make_unique<Impl>(Impl{tbb::task_arena(static_cast<int>(helpers_ + entrants_), entrants_)});
-  impl->arena.initialize();
+  auto impl = std::make_unique<Impl>();
+  const std::size_t threads = helpers_ + 1;
+  if (Limit::active_value(Limit::max_allowed_parallelism) < threads)
+    impl->limit.emplace(Limit::max_allowed_parallelism, threads);
+  // A limit of the program, which is the lower one, stays.
+  const auto allowed = static_cast<unsigned>(Limit::active_value(Limit::max_allowed_parallelism));
+  const unsigned helpers = std::min(helpers_, allowed - 1);
+  impl->arena.initialize(static_cast<int>(helpers + entrants_), entrants_);
   impl_ = impl.release();
 }
 

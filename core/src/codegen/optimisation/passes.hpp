@@ -95,6 +95,14 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
   Zeros scope_;
 };
 
+/// Hides products of f32 from their conversion to f16. LLVM 22 selects both as one v_fma_mixlo_f16 with an
+/// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run last, on AMD
+/// GPUs only.
+class SignedProducts : public llvm::PassInfoMixin<SignedProducts> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts
 /// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
 /// accesses.

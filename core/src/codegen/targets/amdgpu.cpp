@@ -196,6 +196,7 @@ class AmdgpuModel final : public GpuModel {
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OpaqueZeros()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(SignedProducts()));
     passes.run(module, analyses);
   }
 

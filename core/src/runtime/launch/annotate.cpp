@@ -7,6 +7,7 @@
 #include "ir/error_record.hpp"
 #include "ir/print_buffer.hpp"
 #include "runtime/devices/device_state.hpp"
+#include "runtime/launch/program_state.hpp"
 
 namespace weir::detail {
 namespace {
@@ -70,10 +71,20 @@ const char* array_name(const ir::Kernel& kernel, std::uint32_t index) {
   return intern(kernel.parameters[index].name)->c_str();
 }
 
+/// Whether the memory of an array holds other members of a struct array, too. Blocks of a region may use
+/// different members at the same time, but each names the whole memory.
+bool is_interleaved(const ProgramState& program, std::uint32_t parameter) {
+  for (std::size_t s = 0; s < program.structs.size(); ++s)
+    if (program.structs[s].has_member(parameter))
+      return s < program.layouts.size() && program.layouts[s].kind() != Layout::Kind::arrays;
+  return false;
+}
+
 }  // namespace
 
-TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask& planned) {
+TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned) {
   using Kind = ir::TaskArgument::Kind;
+  const ir::Kernel& kernel = *program.kernel;
   const ir::Task& task = planned.task;
   const Accesses accesses = accesses_of(task);
   const std::uint32_t meant = planned.conflicts_are_meant ? std::uint32_t{WEIR_ACCESS_SHARED} : 0;
@@ -84,7 +95,8 @@ TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask
       const auto found = accesses.arrays.find(field.parameter);
       if (found == accesses.arrays.end()) continue;
       const auto& divided = planned.divided;
-      const bool parts = std::find(divided.begin(), divided.end(), field.parameter) != divided.end();
+      const bool parts = std::find(divided.begin(), divided.end(), field.parameter) != divided.end() ||
+                         (planned.region >= 0 && is_interleaved(program, field.parameter));
       annotation.touched.push_back({i, found->second | (parts ? std::uint32_t{WEIR_ACCESS_SHARED} : meant), 0,
                                     0, array_name(kernel, field.parameter)});
       annotation.sized.push_back(field.parameter);

@@ -14,6 +14,8 @@
 
 namespace weir::detail {
 
+struct ProgramState;
+
 /// References names of its kernel, which must outlive it.
 struct TaskAnnotation {
   std::vector<weir_touched> touched;
@@ -27,6 +29,7 @@ struct TaskAnnotation {
   }
 };
 
-TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask& planned);
+/// `program` is the one of the task, with the layouts of its launches.
+TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned);
 
 }  // namespace weir::detail

@@ -104,7 +104,7 @@ std::optional<LoadedCode> load_code(const ir::Kernel& kernel, const passes::Plan
 }
 
 /// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
-weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
+weir_kernel find_kernel(ModuleState& module, const ProgramState& program, const passes::PlannedTask& planned,
                         const std::string& symbol, std::vector<std::uint16_t>& sized) {
   const ir::Task& task = planned.task;
   std::vector<weir_parameter> layout;
@@ -113,8 +113,8 @@ weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const pas
     layout.push_back({field.offset, field.is_address() ? module.device.address_bytes : field.size, kind});
   }
   if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
-  TaskAnnotation annotation = annotate_task(kernel, planned);
-  const weir_kernel_annotation raw = annotation.raw(kernel.name.c_str());
+  TaskAnnotation annotation = annotate_task(program, planned);
+  const weir_kernel_annotation raw = annotation.raw(program.name().c_str());
   const weir_kernel found = get_kernel(module, symbol, task.argument_bytes, layout, &raw);
   sized = std::move(annotation.sized);
   return found;
@@ -141,11 +141,11 @@ std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
-CompiledTask make_task(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
+CompiledTask make_task(ModuleState& module, const ProgramState& program, const passes::PlannedTask& planned,
                        const codegen::CodeObject::Entry& entry) {
   CompiledTask ready;
-  ready.kernel = find_kernel(module, kernel, planned, entry.symbol, ready.sized);
-  ready.origin = origin_of(kernel, planned.task);
+  ready.kernel = find_kernel(module, program, planned, entry.symbol, ready.sized);
+  ready.origin = origin_of(*program.kernel, planned.task);
   ready.block = {entry.block[0], entry.block[1], entry.block[2]};
   ready.shared_bytes = entry.dynamic_shared_bytes;
   ready.block_share = std::max(entry.block_share, 1u);
@@ -195,7 +195,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   for (std::size_t m = 0; m < compiled->modules.size(); ++m) {
     for (const codegen::CodeObject::Entry& entry : code->objects[m].entries) {
       const passes::PlannedTask& planned = plan.tasks.at(i++);
-      CompiledTask ready = make_task(*compiled->modules[m], *program.kernel, planned, entry);
+      CompiledTask ready = make_task(*compiled->modules[m], program, planned, entry);
       ready.site_base = site;
       if (compiled->first_site) site += ir::failure_sites(planned.task.body);
       compiled->argument_bytes =
