@@ -409,7 +409,7 @@ TEST(DistributedFailure, ARankThatHangsIsNamed) {
       });
       EXPECT_EQ(error.code(), ErrorCode::rank);
       EXPECT_THAT(error.what(), AllOf(HasSubstr("no answer within 0.5 s: "),
-                                      HasSubstr("rank 2 has come no further than its call 1, all_gather")));
+                                      HasSubstr("rank 2 has come no further than its call 1, all_reduce")));
       ++failed;
       throw error;
     });
