@@ -76,7 +76,7 @@ class MpiRanks : public Mpi, public testing::WithParamInterface<int> {
                             (GetParam() == 1 ? "local" : "mpi") + " is right"));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ranks, MpiRanks, testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiRanks, testing::Values(1, 2, 3, 4, 6, 7));
 
 TEST_P(MpiRanks, CallsAreInTheOrderOfTheStream) {
   expect_right("order");
@@ -92,6 +92,10 @@ TEST_P(MpiRanks, ReduceToTheSameBitsOnAllRanks) {
 
 TEST_P(MpiRanks, ADistributedArrayHasTheBitsOfOneArray) {
   expect_right("distributed");
+}
+
+TEST_P(MpiRanks, AnArrayCutAlongSeveralDimensionsHasTheBitsOfOneArray) {
+  expect_right("distributed_grid");
 }
 
 TEST_F(Mpi, DistributedArraysOfDifferentCutsAreNamed) {
