@@ -90,6 +90,13 @@ TEST_P(MpiRanks, ReduceToTheSameBitsOnAllRanks) {
   expect_right("same_bits");
 }
 
+// From 8 ranks on, halves of arrays are reduced between pairs of ranks; the ninth has no partner.
+TEST_F(Mpi, NineRanksReduceToTheSameBits) {
+  const Ending ending = mpirun(9, "same_bits");
+  EXPECT_EQ(ending.status, 0) << ending.output;
+  EXPECT_THAT(ending.output, HasSubstr("rank 8 of 9 over mpi is right"));
+}
+
 TEST_P(MpiRanks, ADistributedArrayHasTheBitsOfOneArray) {
   expect_right("distributed");
 }
