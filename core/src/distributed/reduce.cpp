@@ -197,6 +197,23 @@ Box of_one_dimension(const Rows& rows) {
   return box;
 }
 
+/// This rank and those with elements at most `distance` before or after its line's, so that the time to find
+/// them does not grow with the number of ranks. Lines are in the order of their elements.
+RankRange ranks_near(const AnyDistributed& x, std::int64_t distance) {
+  std::int64_t row = 1;
+  std::uint32_t line = 1;
+  for (std::size_t d = 1; d < x.dimensions(); ++d) {
+    row *= x.extent(d);
+    line *= x.ranks(d);
+  }
+  const std::uint32_t ranks = x.world().size(), me = x.world().rank();
+  const Rows mine = x.rows();
+  RankRange near{me - me % line, me - me % line + line};
+  while (near.begin > 0 && x.rows(near.begin - 1).end * row + distance > mine.begin * row) near.begin -= line;
+  while (near.end < ranks && x.rows(near.end).begin * row < mine.end * row + distance) near.end += line;
+  return near;
+}
+
 /// The results of the chunks that begin on this rank; the other elements of `results` become 0.
 template <class T>
 void reduce_chunks(const StreamRef& stream, const AnyDistributed& x, Combine combine, const Chunks& chunks,
@@ -212,7 +229,7 @@ void reduce_chunks(const StreamRef& stream, const AnyDistributed& x, Combine com
     return of_one_dimension(part_of(held.owned(rank), chunks, elements).tail);
   };
   transfer(x.world(), stream, {mine, {part.owned.begin}, owned}, {tail, {part.tail.begin}, tails},
-           {0, x.world().size()});
+           ranks_near(x, chunks.size));
 
   results.fill_zero(stream);
   const std::int64_t whole_end = part.chunks.end - (part.tail.empty() ? 0 : 1);
