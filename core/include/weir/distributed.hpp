@@ -153,7 +153,7 @@ class WEIR_API AnyDistributed {
 
   /// Submits: the halos become the elements that the neighbours own, those at corners included. One step for
   /// each dimension with halos, the last dimension first, of at most two messages in each direction, whatever
-  /// the number of ranks.
+  /// the number of ranks. A rank that is its own neighbour copies on its device.
   void exchange(const StreamRef& stream) const;
 
   /// Submits: `whole`, on the rank `root`, becomes the whole array. Other ranks may pass an empty view.

@@ -36,7 +36,7 @@ OwnElements own_elements(const StreamRef& stream, const AnyDistributed& x);
 
 std::vector<std::int64_t> extents_of(const Box& box, std::size_t dimensions);
 /// Submits: the elements of `to` in `to_at` become those of `from` in `from_at`, a box of the same shape. The
-/// arrays have the same element type and share no memory.
+/// arrays have the same element type, and the boxes share no element.
 void copy_box(const StreamRef& stream, const AnyArrayView& to, const Box& to_at, const AnyArrayView& from,
               const Box& from_at);
 

@@ -10,6 +10,7 @@
 namespace weir {
 
 using distributed::BoxMessages;
+using distributed::copy_box;
 
 namespace {
 
@@ -22,8 +23,9 @@ std::uint32_t neighbour(const AnyDistributed& x, std::size_t d, int step) {
 }
 
 // The first message to a rank is for its low halo, which it receives first: with two places in a circle, both
-// messages of a rank go to the same one.
-void add_halos(BoxMessages& messages, const AnyDistributed& x, std::size_t d) {
+// messages of a rank go to the same one. With one place, the rank is its own neighbour and copies on its
+// device.
+void add_halos(const StreamRef& stream, BoxMessages& messages, const AnyDistributed& x, std::size_t d) {
   const Rows all = x.owned(d);
   const std::int64_t end = x.local().extent(d);
   const std::uint32_t before = neighbour(x, d, -1), after = neighbour(x, d, 1);
@@ -34,6 +36,11 @@ void add_halos(BoxMessages& messages, const AnyDistributed& x, std::size_t d) {
       box[later] = {0, x.local().extent(later)};
     return box;
   };
+  if (x.ranks(d) == 1) {
+    copy_box(stream, x.local(), at(0, all.begin), x.local(), at(all.end - x.halo(d), all.end));
+    copy_box(stream, x.local(), at(all.end, end), x.local(), at(all.begin, all.begin + x.halo(d)));
+    return;
+  }
   const bool low = all.begin > 0, high = end > all.end;
   if (high) messages.send(x.local(), at(all.end - x.halo(d), all.end), after);
   if (low) messages.send(x.local(), at(all.begin, all.begin + x.halo(d)), before);
@@ -99,7 +106,7 @@ void exchange_halos(const StreamRef& stream, DistributedList arrays) try {
   for (std::size_t d = max_rank; d-- > 0;) {
     BoxMessages messages(stream);
     for (const AnyDistributed& array : arrays)
-      if (d < array.dimensions() && array.has_halos(d)) add_halos(messages, array, d);
+      if (d < array.dimensions() && array.has_halos(d)) add_halos(stream, messages, array, d);
     if (!arrays.empty()) messages.exchange(arrays.front().get().world());
   }
 } catch (...) {
