@@ -18,6 +18,11 @@ std::int64_t split(const Rows& range, std::int64_t part, std::int64_t parts) {
   return range.begin + range.size() * part / parts;
 }
 
+/// The parts of the rows after the step from `parts`, in a line of `line` ranks.
+std::uint32_t next_parts(std::uint32_t line, std::uint32_t parts) {
+  return parts * smallest_factor(line / parts);
+}
+
 /// A place in a line of ranks of which `rows` share the rows and the others the columns.
 struct Share {
   std::uint32_t row, column;
@@ -48,8 +53,10 @@ class Layouts {
     return ranks;
   }
 
-  /// Dimension `d` in line(d) / parts groups of places, the rows of dimension d - 1 in `parts`.
+  /// Dimension `d` in line(d) / parts groups of places, the rows of dimension d - 1 in `parts`. Lines of
+  /// irregular cuts differ in rows: those with fewer than `parts` rows of dimension 0 share single rows.
   Box box(std::uint32_t rank, std::size_t d, std::uint32_t parts) const {
+    if (d == 1 && shares_rows(rank, parts)) return shared_row(rank);
     Box box = x_.box(rank);
     const Share share = share_of(place(rank, d), line(d), parts);
     box[d - 1] = {split(box[d - 1], share.row, parts), split(box[d - 1], share.row + 1, parts)};
@@ -58,12 +65,19 @@ class Layouts {
     return box;
   }
 
-  /// Parts of single rows of dimension 0, of which there are fewer than ranks in the line.
-  Box shared_row(std::uint32_t rank, std::uint32_t parts) const {
+  bool shares_rows(std::uint32_t rank, std::uint32_t parts) const { return parts > x_.rows(rank).size(); }
+
+ private:
+  /// A part of a single row of dimension 0. It begins near the rank's box of the last step with whole rows.
+  Box shared_row(std::uint32_t rank) const {
     const std::int64_t ranks = line(1);
+    std::uint32_t parts = 1;
+    for (std::uint32_t next = next_parts(line(1), 1); !shares_rows(rank, next);
+         next = next_parts(line(1), next))
+      parts = next;
     const Share share = share_of(place(rank, 1), line(1), parts);
     const std::int64_t turn = share.row * (ranks / parts) + share.column;
-    const Rows rows = x_.rows(rank);
+    const Rows rows = x_.rows(rank), columns{0, x_.extent(1)};
     Box box;
     for (std::size_t d = 1; d < x_.dimensions(); ++d) box[d] = {0, x_.extent(d)};
     if (rows.empty()) {
@@ -74,11 +88,10 @@ class Layouts {
     const auto first_of = [&](std::int64_t r) { return (r * ranks + rows.size() - 1) / rows.size(); };
     const std::int64_t first = first_of(row), count = first_of(row + 1) - first;
     box[0] = {rows.begin + row, rows.begin + row + 1};
-    box[1] = {split(box[1], turn - first, count), split({0, x_.extent(1)}, turn - first + 1, count)};
+    box[1] = {split(columns, turn - first, count), split(columns, turn - first + 1, count)};
     return box;
   }
 
- private:
   // The places along dimension d are those of its cut, each divided by the line along the next dimension.
   std::uint32_t place(std::uint32_t rank, std::size_t d) const {
     const std::uint32_t own = x_.place(rank, d);
@@ -123,10 +136,11 @@ class Moves {
     now_ = std::move(next);
   }
 
-  Elements result() && {
+  /// `box` is that of any rank after its line's last step.
+  Elements result(std::function<Box(std::uint32_t)> box) && {
     const AnyArrayView mine = flat(memory_);
     return {std::move(memory_), mine,
-            [&x = x_, box = now_.box](std::uint32_t rank) { return numbers_of(x, box(rank)); }};
+            [&x = x_, box = std::move(box)](std::uint32_t rank) { return numbers_of(x, box(rank)); }};
   }
 
  private:
@@ -147,18 +161,14 @@ Elements consecutive_elements(const StreamRef& stream, const AnyDistributed& x) 
   Moves moves(stream, x);
   for (std::size_t d = x.dimensions() - 1; d > 0; --d) {
     const std::uint32_t line = layouts->line(d);
-    const std::int64_t rows = x.rows(x.world().rank(), d - 1).size();
-    for (std::uint32_t parts = 1; parts < line;) {
-      const std::uint32_t next = parts * smallest_factor(line / parts);
-      if (d == 1 && next > rows) {
-        moves.to([=](std::uint32_t rank) { return layouts->shared_row(rank, parts); }, line);
-        break;
-      }
-      moves.to([=](std::uint32_t rank) { return layouts->box(rank, d, next); }, line);
-      parts = next;
+    bool shared = false;  // rows are, which is the last step of this line
+    for (std::uint32_t parts = 1; parts < line && !shared;) {
+      parts = next_parts(line, parts);
+      moves.to([=](std::uint32_t rank) { return layouts->box(rank, d, parts); }, line);
+      shared = d == 1 && layouts->shares_rows(x.world().rank(), parts);
     }
   }
-  return std::move(moves).result();
+  return std::move(moves).result([=](std::uint32_t rank) { return layouts->box(rank, 1, layouts->line(1)); });
 }
 
 }  // namespace weir::distributed
