@@ -13,12 +13,12 @@ struct Elements {
   std::function<Rows(std::uint32_t)> owned;  ///< of a rank, in numbers of the whole array
 };
 
-/// Submits the steps that give each rank consecutive elements of `x`: nothing if only the first dimension is
-/// cut. Otherwise the ranks of a line along the last dimension that is cut exchange parts until each has
-/// whole rows: a * b of them, with a parts of the rows and b of the columns, become b / f times as many parts
-/// of the rows for each prime factor f of b, in f - 1 messages. The line along the dimension before follows.
-/// Sums of factors grow with the logarithm of the ranks, and each step moves a part (f - 1) / f of a rank's
-/// elements. If there are fewer rows than ranks in the last line, ranks share rows.
+/// Submits the steps that give each rank consecutive elements of `x`; nothing if only the first dimension is
+/// cut. Otherwise the ranks of a line along the last dimension that is cut exchange elements until each has
+/// whole rows. In a step for a prime factor f of their number, the line goes from a parts of the rows and b
+/// groups of columns to a * f parts and b / f groups: each rank sends f - 1 messages, together (f - 1) / f of
+/// its elements. The dimension before it follows, whose lines contain the ranks of these. Lines along the
+/// second dimension with more ranks than rows share single rows.
 Elements consecutive_elements(const StreamRef& stream, const AnyDistributed& x);
 
 }  // namespace weir::distributed
