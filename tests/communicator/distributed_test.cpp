@@ -170,7 +170,8 @@ TEST_P(Distribution, GatherScatterAndCopiesToAnotherCut) {
   });
 }
 
-// Neighbours only: two messages of the halo's size, however many ranks there are.
+// Neighbours only: two messages of the halo's size, however many ranks there are. A rank that is its own
+// neighbour sends none.
 TEST_P(Distribution, ExchangeSendsTwoMessages) {
   on_ranks([](const Communicator& world, const StreamRef& stream) {
     const Distributed<double, 2> open(world, stream, {70, 11}, {.halo = 2});
@@ -184,7 +185,7 @@ TEST_P(Distribution, ExchangeSendsTwoMessages) {
       EXPECT_EQ(after.sent_bytes - before.sent_bytes, (after.sent - before.sent) * 2 * 11 * sizeof(double));
       return after.sent - before.sent;
     };
-    EXPECT_EQ(sent_by(circle), 2u);
+    EXPECT_EQ(sent_by(circle), world.size() > 1 ? 2u : 0u);
     EXPECT_EQ(sent_by(open), (world.rank() > 0 ? 1u : 0u) + (world.rank() + 1 < world.size() ? 1u : 0u));
   });
 }
@@ -227,7 +228,7 @@ TEST_P(Distribution, HalosOfSeveralArraysAreOneStep) {
     const MessageStatistics before = world.message_statistics();
     exchange_halos(stream, {x, y, z});
     world.synchronize(stream);
-    EXPECT_EQ(world.message_statistics().sent - before.sent, 6u);
+    EXPECT_EQ(world.message_statistics().sent - before.sent, world.size() > 1 ? 6u : 0u);
     const auto expect_full = [&](const auto& array, std::int64_t first) {
       const auto values = array.local().to_host(stream);
       const std::size_t columns = values.size() / static_cast<std::size_t>(array.local().extent(0));
@@ -244,7 +245,9 @@ TEST(DistributedErrors, RefuseToExchangeArraysOfTwoGroupsTogether) {
   const Stream stream = device.create_stream();
   const Communicator one = join(), other = join();
   const Distributed<float> x(one, stream, {5}), y(other, stream, {5});
-  EXPECT_THAT(thrown_by([&] { exchange_halos(stream, {x, y}); }).what(),
+  EXPECT_THAT(thrown_by([&] {
+                exchange_halos(stream, {x, y});
+              }).what(),
               HasSubstr("the arrays belong to different Communicators"));
 }
 
@@ -409,7 +412,7 @@ TEST(DistributedFailure, ARankThatHangsIsNamed) {
       });
       EXPECT_EQ(error.code(), ErrorCode::rank);
       EXPECT_THAT(error.what(), AllOf(HasSubstr("no answer within 0.5 s: "),
-                                      HasSubstr("rank 2 has come no further than its call 1, all_gather")));
+                                      HasSubstr("rank 2 has come no further than its call 1, all_reduce")));
       ++failed;
       throw error;
     });

@@ -15,7 +15,7 @@
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
 
-#include "distributed_checks.hpp"
+#include "grid_checks.hpp"
 
 namespace {
 
@@ -140,6 +140,15 @@ void distributed() {
   done(world);
 }
 
+void distributed_grid() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  weir::test::check_random_grids(world, stream, 5, 3);
+  weir::test::check_grid_stencil(world, stream, {{37, 41}, {{.halo = 1}, {.halo = 1, .periodic = true}}});
+  done(world);
+}
+
 /// Rank 1 makes another cut.
 void other_cut() {
   const Communicator world = join();
@@ -216,6 +225,7 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"run_once", run_once},
     {"mismatch", mismatch},
     {"distributed", distributed},
+    {"distributed_grid", distributed_grid},
     {"other_cut", other_cut},
     {"exchange_throw", [] { with_culprit_in_exchange(1, [] { throw std::out_of_range("no such river"); }); }},
     {"exchange_exit", [] { with_culprit_in_exchange(1, [] { _exit(0); }); }},

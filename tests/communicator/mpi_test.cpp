@@ -76,7 +76,7 @@ class MpiRanks : public Mpi, public testing::WithParamInterface<int> {
                             (GetParam() == 1 ? "local" : "mpi") + " is right"));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ranks, MpiRanks, testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiRanks, testing::Values(1, 2, 3, 4, 6, 7));
 
 TEST_P(MpiRanks, CallsAreInTheOrderOfTheStream) {
   expect_right("order");
@@ -90,8 +90,19 @@ TEST_P(MpiRanks, ReduceToTheSameBitsOnAllRanks) {
   expect_right("same_bits");
 }
 
+// From 8 ranks on, halves of arrays are reduced between pairs of ranks; the ninth has no partner.
+TEST_F(Mpi, NineRanksReduceToTheSameBits) {
+  const Ending ending = mpirun(9, "same_bits");
+  EXPECT_EQ(ending.status, 0) << ending.output;
+  EXPECT_THAT(ending.output, HasSubstr("rank 8 of 9 over mpi is right"));
+}
+
 TEST_P(MpiRanks, ADistributedArrayHasTheBitsOfOneArray) {
   expect_right("distributed");
+}
+
+TEST_P(MpiRanks, AnArrayCutAlongSeveralDimensionsHasTheBitsOfOneArray) {
+  expect_right("distributed_grid");
 }
 
 TEST_F(Mpi, DistributedArraysOfDifferentCutsAreNamed) {

@@ -145,7 +145,9 @@ TEST_F(Npy, DamagedHeadersAreRefusedWithTheExpectationAndTheFinding) {
   EXPECT_THAT(message("'descr'", "'desxr'"), HasSubstr("no key 'descr'"));
   EXPECT_THAT(message("False", "Maybe"), HasSubstr("expected True or False"));
   EXPECT_THAT(message("'<f4'", "'<f7'"), HasSubstr("unknown type '<f7'"));
-  EXPECT_THAT(message("'<f4'", "'\x1b\x7f\n'"), HasSubstr("unknown type '?" "?" "?'"));
+  EXPECT_THAT(message("'<f4'", "'\x1b\x7f\n'"), HasSubstr("unknown type '?"
+                                                          "?"
+                                                          "?'"));
   EXPECT_THAT(message("(2, 3)", "(4611686018427387904, 4611686018427387904)"), HasSubstr("more than 2^63"));
 }
 
@@ -245,6 +247,59 @@ TEST_F(Npy, RowsAreWrittenInPlace) {
   EXPECT_THAT(vector_of<std::int32_t>(read_npy(path)), ElementsAre(0, 0, 1, 2, 3, 4, 5, 6));
   write_npy(folder / "whole.npy", read_npy(path));
   EXPECT_EQ(bytes_of(path), bytes_of(folder / "whole.npy"));
+}
+
+TEST_F(Npy, BoxesAreReadAndWrittenInPlace) {
+  const std::filesystem::path path = folder / "boxes.npy";
+  std::vector<std::int32_t> values(3 * 4 * 5);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i);
+  const NpyFile file = NpyFile::create(path, ScalarType::i32, {3, 4, 5});
+  using Box = std::array<std::int64_t, 3>;
+  // Both halves of each dimension, so eight boxes.
+  for (int corner = 0; corner < 8; ++corner) {
+    Box begin{}, end{};
+    for (std::size_t d = 0; d < 3; ++d) {
+      const std::int64_t extent = file.shape()[d], middle = extent / 2;
+      begin[d] = corner >> d & 1 ? middle : 0;
+      end[d] = corner >> d & 1 ? extent : middle;
+    }
+    std::vector<std::int32_t> part;
+    for (std::int64_t i = begin[0]; i < end[0]; ++i)
+      for (std::int64_t j = begin[1]; j < end[1]; ++j)
+        for (std::int64_t k = begin[2]; k < end[2]; ++k)
+          part.push_back(values[static_cast<std::size_t>((i * 4 + j) * 5 + k)]);
+    const HostArray box =
+        HostArray::of<std::int32_t>({end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]}, part);
+    file.write_box(begin, box);
+    EXPECT_EQ(file.read_box(begin, end).data, box.data);
+  }
+  EXPECT_EQ(vector_of<std::int32_t>(read_npy(path)), values);
+  const std::array<std::int64_t, 2> begin{1, 2}, end{3, 4};  // all of the last dimension
+  EXPECT_THAT(file.read_box(begin, end).shape, ElementsAre(2, 2, 5));
+  EXPECT_EQ(vector_of<std::int32_t>(file.read_box(begin, end))[10], (2 * 4 + 2) * 5);
+  EXPECT_EQ(file.read_box({}, {}).data, read_npy(path).data);
+  EXPECT_EQ(file.read_box(begin, begin).size(), 0u);
+}
+
+// proves R35
+TEST_F(Npy, BoxesThatDoNotFitTheFileAreRefused) {
+  const std::filesystem::path path = folder / "boxes.npy";
+  const NpyFile file = NpyFile::create(path, ScalarType::i32, {4, 2});
+  const std::array<std::int64_t, 2> begin{1, 1}, end{2, 3};
+  const std::array<std::int64_t, 3> more{};
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.read_box(begin, end); }),
+              HasSubstr("indices along dimension 1 from 1 to 3 are outside the file's 2"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.read_box(more, more); }),
+              HasSubstr("a box begins at 3 indices and ends at 3; expected as many, at most one for each of "
+                        "the file's 2 dimensions"));
+  const auto box = HostArray::of<std::int32_t>({1, 2}, std::vector<std::int32_t>{1, 2});
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.write_box(begin, box); }),
+              HasSubstr("indices along dimension 1 from 1 to 3 are outside the file's 2"));
+  const auto cube = HostArray::of<std::int32_t>({1, 1, 2}, std::vector<std::int32_t>{1, 2});
+  EXPECT_THAT(
+      refused(ErrorCode::invalid, path, [&] { file.write_box(begin, cube); }),
+      HasSubstr("elements of i32 with the shape (1, 1, 2) are written to a file of i32 with the shape "
+                "(4, 2); all but the leading 2 extents must be equal"));
 }
 
 // proves R35

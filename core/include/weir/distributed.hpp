@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that are cut along their leading dimension over the ranks of a group. Not part of <weir/weir.hpp>.
+// Arrays that are cut along their leading dimensions over the ranks of a group. Not part of <weir/weir.hpp>.
 //
 // Making a Distributed and calling its functions that take a stream is collective: every rank does it in the
 // same order. The functions submit, as the calls of a Communicator do; after a failure of the group the next
 // call of its Communicator throws Error{rank}. One thread of a rank at a time uses the Distributed arrays of
 // a Communicator. Indices and extents count elements; rows are those of the leading dimension.
+//
+// The ranks form a grid, with ranks(d) places along dimension d; those of an array with one cut are a column.
+// The last place runs fastest: in a grid of 2 x 3, rank 4 has the places 1 and 1.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -18,7 +22,7 @@
 
 namespace weir {
 
-/// The rows [begin, end).
+/// The rows, or the indices along another dimension, [begin, end).
 struct Rows {
   std::int64_t begin = 0, end = 0;
 
@@ -27,12 +31,33 @@ struct Rows {
   friend bool operator==(const Rows&, const Rows&) = default;
 };
 
-/// How an array is cut. All ranks give the same.
+/// The elements whose index along each dimension d is in box[d]. Dimensions that an array does not have are
+/// [0, 1).
+struct Box {
+  std::array<Rows, max_rank> ranges{Rows{0, 1}, Rows{0, 1}, Rows{0, 1}, Rows{0, 1}};
+
+  const Rows& operator[](std::size_t d) const noexcept { return ranges[d]; }
+  Rows& operator[](std::size_t d) noexcept { return ranges[d]; }
+  /// Number of elements.
+  std::int64_t size() const noexcept {
+    std::int64_t size = 1;
+    for (const Rows& range : ranges) size *= range.empty() ? 0 : range.size();
+    return size;
+  }
+  bool empty() const noexcept { return size() == 0; }
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// How an array is cut along one dimension. All ranks give the same.
 struct Cut {
-  std::vector<std::int64_t> rows{};  ///< of each rank, in the order of ranks; empty: as even as possible
+  std::vector<std::int64_t> rows{};  ///< of each place, in order; empty: as even as possible
   std::int64_t halo = 0;             ///< rows of each neighbour that a rank holds besides its own
   bool periodic = false;             ///< the last row is the neighbour of the first
+  std::uint32_t ranks = 0;           ///< places along the dimension; 0: as many as `rows`, or chosen
 };
+
+/// The cuts of the leading dimensions, in order. The others are not cut and have no halos.
+using CutList = std::span<const Cut>;
 
 class AnyDistributed;
 /// Arrays whose halos travel together.
@@ -40,18 +65,29 @@ using DistributedList = std::span<const std::reference_wrapper<const AnyDistribu
 
 /// A Distributed whose element type and number of dimensions are known at run time only.
 ///
-/// local() of a rank holds, in this order: `halo` rows of the rank before, the rank's own rows, `halo` rows
-/// of the rank after. There is no halo at an edge of the array unless it is periodic. The memory of a rank is
-/// its piece and one number for each rank.
+/// Along each dimension d that is cut, local() of a rank holds, in this order: halo(d) indices of the place
+/// before, the rank's own, halo(d) indices of the place after. There is no halo at an edge of the array
+/// unless the dimension is periodic. The memory of a rank is its piece and one number for each place along
+/// each dimension.
 class WEIR_API AnyDistributed {
  public:
   /// Waits on the host until all ranks have made it; the elements are undefined. `extents` are those of the
-  /// whole array, 1 to 4. `world` must stay where it is while the Distributed lives.
-  /// Throws Error{invalid}, with the rank and its cut, if the ranks give different elements, extents or cuts,
-  /// if the sizes do not add up to extents[0], or if a rank with a neighbour has fewer rows than the halo.
+  /// whole array, 1 to 4. `cuts` has at most as many members; none is one even cut. Numbers of ranks that
+  /// `cuts` leaves to be chosen are those with the smallest halos. `world` must stay where it is while the
+  /// Distributed lives.
+  /// Throws Error{invalid}, with the rank and its cuts, if the ranks give different elements, extents or
+  /// cuts, if the numbers of ranks do not multiply to world.size(), if the sizes along a dimension do not add
+  /// up to its extent, or if a rank with a neighbour along a dimension has fewer indices than the halo.
   AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
-                 std::span<const std::int64_t> extents, const Cut& cut = {});
-  /// An array of other elements with the extents, cut and halos of `like`; the elements are undefined. The
+                 std::span<const std::int64_t> extents, CutList cuts);
+  /// Cut along the first dimension, over all ranks.
+  AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
+                 std::span<const std::int64_t> extents, const Cut& cut = {})
+      : AnyDistributed(world, stream, element, extents, CutList(&cut, 1)) {}
+  AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
+                 std::span<const std::int64_t> extents, std::initializer_list<Cut> cuts)
+      : AnyDistributed(world, stream, element, extents, CutList(cuts.begin(), cuts.size())) {}
+  /// An array of other elements with the extents, cuts and halos of `like`; the elements are undefined. The
   /// ranks neither wait nor exchange messages, because `like` has been checked. Throws as Device::array.
   AnyDistributed(const StreamRef& stream, const AnyDistributed& like, ElementType element);
 
@@ -59,55 +95,93 @@ class WEIR_API AnyDistributed {
   const ElementType& element() const noexcept { return local_.element(); }
   /// Number of dimensions.
   std::size_t dimensions() const noexcept { return local_.rank(); }
-  /// Extent of the whole array along dimension `d`, below dimensions().
-  std::int64_t extent(std::size_t d) const noexcept { return d == 0 ? starts_.back() : local_.extent(d); }
-  std::int64_t halo() const noexcept { return halo_; }
-  bool periodic() const noexcept { return periodic_; }
 
-  /// The rows of the whole array that `rank`, below world().size(), owns.
-  Rows rows(std::uint32_t rank) const noexcept { return {starts_[rank], starts_[rank + 1]}; }
+  // The functions below take a dimension `d` below dimensions().
+
+  /// Extent of the whole array.
+  std::int64_t extent(std::size_t d) const noexcept { return sides_[d].starts.back(); }
+  /// Places along the dimension; 1 if it is not cut.
+  std::uint32_t ranks(std::size_t d) const noexcept { return sides_[d].ranks(); }
+  /// The place of `rank`, below world().size(), along the dimension.
+  std::uint32_t place(std::uint32_t rank, std::size_t d) const noexcept;
+  std::int64_t halo(std::size_t d = 0) const noexcept { return sides_[d].halo; }
+  bool periodic(std::size_t d = 0) const noexcept { return sides_[d].periodic; }
+  /// Whether a rank has halos along the dimension.
+  bool has_halos(std::size_t d = 0) const noexcept { return halo(d) != 0 && (periodic(d) || ranks(d) > 1); }
+
+  /// The indices of the whole array that `rank`, below world().size(), owns along the dimension.
+  Rows rows(std::uint32_t rank, std::size_t d = 0) const noexcept {
+    const std::uint32_t at = place(rank, d);
+    return {sides_[d].starts[at], sides_[d].starts[at + 1]};
+  }
   /// The rows of the whole array that this rank owns; rows().begin is the global index of its first row.
   Rows rows() const noexcept { return rows(world_->rank()); }
-  /// The same rows as indices of local().
-  Rows owned() const noexcept { return {low_, low_ + rows().size()}; }
-  /// The global index of row 0 of local(): row i of local() is row origin() + i of the whole array. Negative
-  /// in the first rank of a periodic array.
-  std::int64_t origin() const noexcept { return rows().begin - low_; }
-  /// Rows of local(), owned by this rank, from which `halo` rows in both directions reach no halo.
-  Rows interior() const noexcept;
-  /// The other owned rows: before and after the interior. Either may be empty.
-  std::array<Rows, 2> borders() const noexcept;
+  /// This rank's own indices of local().
+  Rows owned(std::size_t d = 0) const noexcept {
+    return {sides_[d].low, sides_[d].low + rows(world_->rank(), d).size()};
+  }
+  /// The global index of index 0 of local(): row i of local() is row origin() + i of the whole array.
+  /// Negative at the first place of a periodic dimension.
+  std::int64_t origin(std::size_t d = 0) const noexcept {
+    return rows(world_->rank(), d).begin - sides_[d].low;
+  }
+  /// Owned indices of local() from which halo(d) indices in both directions reach no halo of the dimension.
+  Rows interior(std::size_t d = 0) const noexcept;
+  /// The other owned indices: before and after the interior. Either may be empty.
+  std::array<Rows, 2> borders(std::size_t d = 0) const noexcept;
+
+  // The same for all dimensions together.
+
+  /// The part of the whole array that `rank`, below world().size(), owns.
+  Box box(std::uint32_t rank) const noexcept;
+  /// The elements of local() that this rank owns.
+  Box owned_box() const noexcept;
+  /// Owned elements of local() from which halo(d) indices along every dimension d reach no halo.
+  Box interior_box() const noexcept;
+  /// The other owned elements, as boxes that share none: at most two for each dimension that has halos.
+  std::vector<Box> border_boxes() const;
 
   /// This rank's piece with its halos.
   const AnyArrayView& local() const noexcept { return local_; }
-  /// The rows of local() that this rank owns.
+  /// The elements of local() that this rank owns. Throws Error{invalid} if a dimension other than the first
+  /// has a halo, on any number of ranks, because they are not contiguous then; see copy_own_to().
   AnyArrayView own() const;
+  /// Submits: `elements`, as many as this rank owns and of their type, become those, in row-major order.
+  void copy_own_to(const StreamRef& stream, const AnyArrayView& elements) const;
+  /// Submits: the owned elements become `elements`, as in copy_own_to(). Halos do not change.
+  void copy_own_from(const StreamRef& stream, const AnyArrayView& elements) const;
 
-  /// Submits: the halos become the rows that the neighbours own. One step of at most two messages in each
-  /// direction, whatever the number of ranks.
+  /// Submits: the halos become the elements that the neighbours own, those at corners included. One step for
+  /// each dimension with halos, the last dimension first, of at most two messages in each direction, whatever
+  /// the number of ranks. A rank that is its own neighbour copies on its device.
   void exchange(const StreamRef& stream) const;
 
   /// Submits: `whole`, on the rank `root`, becomes the whole array. Other ranks may pass an empty view.
   /// Throws Error{invalid} on `root` if `whole` has another element type or other extents.
   void gather(const StreamRef& stream, const AnyArrayView& whole, std::uint32_t root) const;
-  /// Submits: the owned rows become those of `whole` on the rank `root`. As gather(). Halos do not change.
+  /// Submits: the owned elements become those of `whole` on the rank `root`. As gather(). Halos do not
+  /// change.
   void scatter(const StreamRef& stream, const AnyArrayView& whole, std::uint32_t root) const;
-  /// Submits: the owned rows become those of `other`, an array of the same extents in any cut over the same
-  /// group. Only ranks whose rows meet exchange messages. Halos do not change.
+  /// Submits: the owned elements become those of `other`, an array of the same extents in any cuts over the
+  /// same group. Only ranks whose pieces meet exchange messages. Halos do not change.
   void copy_from(const StreamRef& stream, const AnyDistributed& other) const;
 
  private:
-  friend WEIR_API void exchange_halos(const StreamRef& stream, DistributedList arrays);
-  void append_halos(std::vector<Message>& sends, std::vector<Message>& receives) const;
+  /// One dimension: its cut, and the widths of this rank's halos before and after its own indices.
+  struct Side {
+    std::vector<std::int64_t> starts{0, 1};  // the first index of each place, then the extent
+    std::int64_t halo = 0;
+    bool periodic = false;
+    std::int64_t low = 0, high = 0;
+
+    std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(starts.size() - 1); }
+  };
+
   void check_whole(const char* function, const AnyArrayView& whole, std::uint32_t root) const;
-  std::vector<Rows> pieces() const;
-  std::vector<Rows> on_root(std::uint32_t root) const;
+  void check_own(const char* function, const AnyArrayView& elements) const;
 
   const Communicator* world_;
-  std::vector<std::int64_t> starts_;  // first row of each rank, then the number of rows
-  std::int64_t halo_;
-  bool periodic_;
-  std::int64_t low_ = 0, high_ = 0;  // rows of this rank's halos
+  std::array<Side, max_rank> sides_;
   AnyArray local_;
 };
 
@@ -116,26 +190,33 @@ namespace detail {
 WEIR_API const AnyDistributed& expect_dimensions(const AnyDistributed& like, std::size_t dimensions);
 }  // namespace detail
 
-/// An array of T with `Rank` dimensions, cut along the first. Movable; its memory is freed as that of an
+/// An array of T with `Rank` dimensions, cut along leading ones. Movable; its memory is freed as that of an
 /// Array.
 template <KernelElement T, std::size_t Rank = 1>
 class Distributed : public AnyDistributed {
   static_assert(Rank >= 1 && Rank <= max_rank,
                 "a Distributed has 1 to 4 dimensions, because it is cut along the first");
+  using Extents = std::array<std::int64_t, Rank>;
 
  public:
-  Distributed(const Communicator& world, const StreamRef& stream,
-              const std::array<std::int64_t, Rank>& extents, const Cut& cut = {})
+  /// Cut along the first dimension, over all ranks.
+  Distributed(const Communicator& world, const StreamRef& stream, const Extents& extents, const Cut& cut = {})
       : AnyDistributed(world, stream, element_type<T>, extents, cut) {}
-  /// With the extents, cut and halos of `like`, without communication. Throws Error{invalid} if `like` has
+  /// Cut along as many leading dimensions as there are `cuts`: {{.halo = 1}, {.halo = 1, .periodic = true}}.
+  Distributed(const Communicator& world, const StreamRef& stream, const Extents& extents,
+              std::initializer_list<Cut> cuts)
+      : AnyDistributed(world, stream, element_type<T>, extents, CutList(cuts.begin(), cuts.size())) {}
+  Distributed(const Communicator& world, const StreamRef& stream, const Extents& extents, CutList cuts)
+      : AnyDistributed(world, stream, element_type<T>, extents, cuts) {}
+  /// With the extents, cuts and halos of `like`, without communication. Throws Error{invalid} if `like` has
   /// another number of dimensions.
   Distributed(const StreamRef& stream, const AnyDistributed& like)
       : AnyDistributed(stream, detail::expect_dimensions(like, Rank), element_type<T>) {}
 
   /// This rank's piece with its halos.
   ArrayView<T, Rank> local() const noexcept { return Local(AnyDistributed::local()); }
-  /// This rank's own rows.
-  ArrayView<T, Rank> own() const { return local().slice(owned().begin, owned().end); }
+  /// This rank's own elements. Throws as AnyDistributed::own().
+  ArrayView<T, Rank> own() const { return Local(AnyDistributed::own()); }
 
  private:
   struct Local : ArrayView<T, Rank> {
@@ -143,22 +224,37 @@ class Distributed : public AnyDistributed {
   };
 };
 
-/// Submits: as exchange() of each of `arrays`, but as one step, whose messages do not wait for each other.
-/// The arrays may have different elements, cuts and halos. Throws Error{invalid} unless all have the same
-/// Communicator; no array is a step of nothing.
+/// Submits: as exchange() of each of `arrays`, but as one step for each dimension, whose messages do not wait
+/// for each other. The arrays may have different elements, cuts and halos. Throws Error{invalid} unless all
+/// have the same Communicator; no array is a step of nothing.
 WEIR_API void exchange_halos(const StreamRef& stream, DistributedList arrays);
 inline void exchange_halos(const StreamRef& stream,
                            std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays) {
   exchange_halos(stream, DistributedList(arrays.begin(), arrays.size()));
 }
 
-/// Submits the exchange of the halos of `arrays`, as one step, and, at the same time, body(rows) for their
-/// interior; then, after both, body(rows) for each border that is not empty. `body` submits to `stream` work
-/// that writes the given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not write
-/// `arrays`. Throws Error{invalid} unless all arrays have this rank's rows and halos in common.
+/// Submits the exchange of the halos of `arrays`, as exchange_halos(), and, at the same time, body(rows) for
+/// their interior; then, after both, body(rows) for each border that is not empty. `body` submits to `stream`
+/// work that writes the given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not
+/// write `arrays`. Throws Error{invalid} unless all arrays have this rank's pieces and halos in common, and
+/// if a dimension other than the first has a halo, whose borders are no rows: `body` takes a Box for these.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
                                const std::function<void(Rows)>& body);
+
+namespace detail {
+WEIR_API void overlap_exchange_of_boxes(
+    const StreamRef& stream, std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
+    const std::function<void(const Box&)>& body);
+}
+
+/// The same for arrays in any cuts: body(box) for interior_box(), then for each of border_boxes().
+template <class Body>
+requires(std::invocable<Body&, const Box&> && !std::invocable<Body&, Rows>) void overlap_exchange(
+    const StreamRef& stream, std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
+    Body&& body) {
+  detail::overlap_exchange_of_boxes(stream, arrays, std::ref(body));
+}
 
 /// How reduce() combines elements.
 enum class ReduceOrder : std::uint8_t {
@@ -174,7 +270,9 @@ WEIR_API void reduce(const StreamRef& stream, const AnyDistributed& x, const Any
 /// Submits: `result`, of one element, becomes the combination of all elements of `x`, on every rank with the
 /// same bits. In the prescribed order a rank receives up to one chunk of elements from the ranks after it,
 /// and all ranks reduce the results of all chunks, at most 32768 numbers (sdk/docs/ir.md, "The order of a
-/// reduction"); the device writes and reads another sixteenth of the elements.
+/// reduction"); the device writes and reads another sixteenth of the elements. If dimensions other than the
+/// first are cut, each rank first exchanges elements with the ranks of its rows, so that each has whole rows:
+/// one message for each bit of their number if that is a power of two, of half the rank's elements.
 template <KernelNumber T, std::size_t Rank>
 void reduce(const StreamRef& stream, const Distributed<T, Rank>& x, const detail::Same<T>& result,
             Combine combine = Combine::sum, ReduceOrder order = ReduceOrder::prescribed) {

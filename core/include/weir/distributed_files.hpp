@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed arrays in NumPy's .npy files, of which each rank reads and writes its own rows. Part of
+// Distributed arrays in NumPy's .npy files, of which each rank reads and writes its own elements. Part of
 // Weir::files; the file must be in a folder that all ranks reach.
 //
 // Collective, and waits on the host. A failure on a rank ends the group: the other ranks throw Error{rank}.
@@ -12,11 +12,11 @@
 
 namespace weir {
 
-/// Each rank reads its own rows of a file in C order; halos do not change. The components of a Vec or Mat are
+/// Each rank reads its own elements of a file in C order; halos do not change. The components of a Vec or Mat are
 /// the last dimensions in the file. Throws Error{invalid} if the file has another type or shape than `array`.
 void read_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array);
 
-/// Each rank writes its own rows. The file is written as PATH.part and gets its name when all ranks are done;
+/// Each rank writes its own elements. The file is written as PATH.part and gets its name when all ranks are done;
 /// a failure keeps the file before.
 void write_npy(const StreamRef& stream, const std::filesystem::path& path, const AnyDistributed& array);
 

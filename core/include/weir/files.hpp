@@ -77,10 +77,10 @@ HostArray read_npy(const std::filesystem::path& path);
 /// Writes version 1.0, in C order. The file is replaced as a whole; a failure keeps the one before.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
 
-/// A .npy file in C order, of which rows of the leading dimension are read and written in place, so that
-/// several processes share the work. Movable. Functions may be called from several threads; what they do with
-/// the same rows at the same time is not defined. Other errors than those above: Error{invalid} if rows are
-/// outside the file, Error{unsupported} for a file in Fortran order.
+/// A .npy file in C order, of which rows of the leading dimension, or boxes, are read and written in place,
+/// so that several processes share the work. Movable. Functions may be called from several threads; what they
+/// do with the same elements at the same time is not defined. Other errors than those above: Error{invalid}
+/// if rows are outside the file, Error{unsupported} for a file in Fortran order.
 class NpyFile {
  public:
   enum class Access : std::uint8_t { read, read_write };
@@ -97,10 +97,17 @@ class NpyFile {
   /// Replaces the rows from `begin` on. Throws Error{invalid} unless type and shape are those of rows of the
   /// file, and Error{unsupported} if the file has another byte order than this machine.
   void write_rows(std::int64_t begin, const HostArray& rows) const;
+  /// The elements whose index along dimension d is at least begin[d] and below end[d]. `begin` and `end` have
+  /// a number for each of as many leading dimensions of the file; along the others all elements are read.
+  /// Each run of consecutive elements of the file is one access.
+  HostArray read_box(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const;
+  /// Replaces the elements from the indices `begin` on. Throws as write_rows(); extents along the dimensions
+  /// after those of `begin` must be the file's.
+  void write_box(std::span<const std::int64_t> begin, const HostArray& box) const;
 
  private:
-  std::uint64_t row_bytes() const;
-  std::uint64_t offset_of(std::int64_t begin, std::int64_t end) const;
+  struct Runs;
+  Runs runs_of(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const;
 
   std::filesystem::path path_;
   std::shared_ptr<Descriptor> file_;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of a cut: by itself, and between ranks.
+// Checks of cuts: by themselves, and between ranks.
 #pragma once
 
 #include <weir/distributed.hpp>
 
 namespace weir::distributed {
 
-/// The first row of each rank, then the number of rows. Waits on the host for all ranks. Throws
-/// Error{invalid}, on every rank alike, if the sizes of a rank's cut are not one for each rank, are negative,
-/// or do not add up to extents[0]; if the ranks give different elements, extents or cuts; or if a rank owns
-/// fewer rows than it must send.
-std::vector<std::int64_t> agreed_starts(const Communicator& world, const StreamRef& stream,
-                                        const ElementType& element, std::span<const std::int64_t> extents,
-                                        const Cut& cut);
+/// For each cut, the first index of each place along its dimension, then the extent.
+using Starts = std::vector<std::vector<std::int64_t>>;
+
+/// The cuts that all ranks have agreed on. Waits on the host for all ranks; messages and memory grow with the
+/// logarithm of their number. Throws Error{invalid}, on every rank alike, if a rank's cuts are wrong by
+/// themselves: more than extents, numbers of ranks that do not multiply to the size of the group, sizes that
+/// are negative or do not add up to the extent; if the ranks give different elements, extents or cuts; or if
+/// a rank owns fewer indices than it must send.
+Starts agreed_starts(const Communicator& world, const StreamRef& stream, const ElementType& element,
+                     std::span<const std::int64_t> extents, CutList cuts);
 
 }  // namespace weir::distributed

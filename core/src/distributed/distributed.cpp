@@ -9,7 +9,8 @@
 
 namespace weir {
 
-using distributed::rows_of;
+using distributed::pieces_of;
+using distributed::pieces_on;
 
 namespace {
 
@@ -20,30 +21,43 @@ std::span<const std::int64_t> checked(std::span<const std::int64_t> extents) {
   return extents;
 }
 
+CutList or_even(CutList cuts) {
+  static const Cut even;
+  return cuts.empty() ? CutList(&even, 1) : cuts;
+}
+
+distributed::RankRange all_ranks(const Communicator& world) {
+  return {0, world.size()};
+}
+
 }  // namespace
 
 AnyDistributed::AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
-                               std::span<const std::int64_t> extents, const Cut& cut) try
-    : world_(&world),
-      starts_(distributed::agreed_starts(world, stream, element, checked(extents), cut)),
-      halo_(cut.halo),
-      periodic_(cut.periodic) {
-  low_ = periodic_ || world.rank() > 0 ? halo_ : 0;
-  high_ = periodic_ || world.rank() + 1 < world.size() ? halo_ : 0;
-  std::vector<std::int64_t> mine(extents.begin(), extents.end());
-  mine[0] = low_ + rows().size() + high_;
+                               std::span<const std::int64_t> extents, CutList given) try
+    : world_(&world) {
+  const CutList cuts = or_even(given);
+  distributed::Starts starts = distributed::agreed_starts(world, stream, element, checked(extents), cuts);
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (d < cuts.size())
+      sides_[d] = {std::move(starts[d]), cuts[d].halo, cuts[d].periodic};
+    else
+      sides_[d] = {{0, extents[d]}};
+  }
+  std::vector<std::int64_t> mine;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    Side& side = sides_[d];
+    const std::uint32_t at = place(world.rank(), d);
+    side.low = side.periodic || at > 0 ? side.halo : 0;
+    side.high = side.periodic || at + 1 < side.ranks() ? side.halo : 0;
+    mine.push_back(side.low + rows(world.rank(), d).size() + side.high);
+  }
   local_ = AnyArray(stream, element, mine);
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 AnyDistributed::AnyDistributed(const StreamRef& stream, const AnyDistributed& like, ElementType element) try
-    : world_(like.world_),
-      starts_(like.starts_),
-      halo_(like.halo_),
-      periodic_(like.periodic_),
-      low_(like.low_),
-      high_(like.high_) {
+    : world_(like.world_), sides_(like.sides_) {
   std::vector<std::int64_t> mine;
   for (std::size_t d = 0; d < like.dimensions(); ++d) mine.push_back(like.local_.extent(d));
   local_ = AnyArray(stream, element, mine);
@@ -60,62 +74,95 @@ const AnyDistributed& detail::expect_dimensions(const AnyDistributed& like, std:
   return like;
 }
 
-AnyArrayView AnyDistributed::own() const {
-  return rows_of(local_, owned());
+std::uint32_t AnyDistributed::place(std::uint32_t rank, std::size_t d) const noexcept {
+  for (std::size_t later = max_rank - 1; later > d; --later) rank /= ranks(later);
+  return rank % ranks(d);
 }
 
 // A piece of less than two halos has no interior; its first border then takes all rows that it can.
-Rows AnyDistributed::interior() const noexcept {
-  const Rows all = owned();
-  const std::int64_t begin = std::min(all.begin + low_, all.end);
-  return {begin, std::max(all.end - high_, begin)};
+Rows AnyDistributed::interior(std::size_t d) const noexcept {
+  const Rows all = owned(d);
+  const std::int64_t begin = std::min(all.begin + sides_[d].low, all.end);
+  return {begin, std::max(all.end - sides_[d].high, begin)};
 }
 
-std::array<Rows, 2> AnyDistributed::borders() const noexcept {
-  const Rows all = owned(), inner = interior();
+std::array<Rows, 2> AnyDistributed::borders(std::size_t d) const noexcept {
+  const Rows all = owned(d), inner = interior(d);
   return {Rows{all.begin, inner.begin}, Rows{inner.end, all.end}};
 }
 
-// The first message to a rank is for its low halo, which it receives first: with two ranks in a circle, both
-// messages of a rank go to the same one.
-void AnyDistributed::append_halos(std::vector<Message>& sends, std::vector<Message>& receives) const {
-  const std::uint32_t ranks = world_->size(), rank = world_->rank();
-  const std::uint32_t before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
-  const Rows all = owned();
-  if (high_ != 0) sends.push_back({rows_of(local_, {all.end - halo_, all.end}), after});
-  if (low_ != 0) sends.push_back({rows_of(local_, {all.begin, all.begin + halo_}), before});
-  if (low_ != 0) receives.push_back({rows_of(local_, {0, low_}), before});
-  if (high_ != 0) receives.push_back({rows_of(local_, {all.end, all.end + high_}), after});
+Box AnyDistributed::box(std::uint32_t rank) const noexcept {
+  Box box;
+  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = rows(rank, d);
+  return box;
 }
 
-void AnyDistributed::exchange(const StreamRef& stream) const {
-  exchange_halos(stream, {*this});
+Box AnyDistributed::owned_box() const noexcept {
+  Box box;
+  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = owned(d);
+  return box;
 }
 
-void exchange_halos(const StreamRef& stream, DistributedList arrays) try {
-  std::vector<Message> sends, receives;
-  for (const AnyDistributed& array : arrays) {
-    if (&array.world() != &arrays.front().get().world())
-      throw Error(ErrorCode::invalid,
-                  "exchange_halos: the arrays belong to different Communicators; exchange those of each on "
-                  "their own");
-    array.append_halos(sends, receives);
+Box AnyDistributed::interior_box() const noexcept {
+  Box box;
+  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = interior(d);
+  return box;
+}
+
+// Those along dimension d are as wide as the interior along the dimensions before d, whose borders have the
+// rest, and as the owned elements along the others.
+std::vector<Box> AnyDistributed::border_boxes() const {
+  std::vector<Box> boxes;
+  Box box = owned_box();
+  for (std::size_t d = 0; d < dimensions(); ++d) {
+    for (const Rows& border : borders(d)) {
+      box[d] = border;
+      if (!box.empty()) boxes.push_back(box);
+    }
+    box[d] = interior(d);
   }
-  if (!sends.empty()) arrays.front().get().world().exchange(stream, sends, receives);
+  return boxes;
+}
+
+AnyArrayView AnyDistributed::own() const {
+  for (std::size_t d = 1; d < dimensions(); ++d)
+    if (halo(d) != 0)  // on one rank too, where there may be no halos, so that programs fail early
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("own: the array has a halo of {} along dimension {}, so its own elements are not "
+                      "contiguous; expected halos along the first dimension only. Copy them with "
+                      "copy_own_to() and copy_own_from()",
+                      halo(d), d));
+  return distributed::rows_of(local_, owned());
+}
+
+void AnyDistributed::check_own(const char* function, const AnyArrayView& elements) const {
+  const std::int64_t expected = owned_box().size();
+  if (elements.element() != element() || static_cast<std::int64_t>(elements.size()) != expected)
+    throw Error(ErrorCode::invalid,
+                fmt::format("{}: rank {} was given {} elements of {}; expected the {} of {} that it owns",
+                            function, world_->rank(), elements.size(), to_string(elements.element()),
+                            expected, to_string(element())));
+}
+
+void AnyDistributed::copy_own_to(const StreamRef& stream, const AnyArrayView& elements) const try {
+  check_own("copy_own_to", elements);
+  const Box own = owned_box();
+  const AnyArrayView shaped =
+      elements.reinterpreted(0, element(), distributed::extents_of(own, dimensions()));
+  distributed::copy_box(stream, shaped, distributed::all_of(shaped), local_, own);
 } catch (...) {
   detail::rethrow_as_error();
 }
 
-std::vector<Rows> AnyDistributed::pieces() const {
-  std::vector<Rows> pieces;
-  for (std::uint32_t rank = 0; rank < world_->size(); ++rank) pieces.push_back(rows(rank));
-  return pieces;
-}
-
-std::vector<Rows> AnyDistributed::on_root(std::uint32_t root) const {
-  std::vector<Rows> rows(world_->size());
-  rows[root] = {0, extent(0)};
-  return rows;
+void AnyDistributed::copy_own_from(const StreamRef& stream, const AnyArrayView& elements) const try {
+  check_own("copy_own_from", elements);
+  const Box own = owned_box();
+  const AnyArrayView shaped =
+      elements.reinterpreted(0, element(), distributed::extents_of(own, dimensions()));
+  distributed::copy_box(stream, local_, own, shaped, distributed::all_of(shaped));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void AnyDistributed::check_whole(const char* function, const AnyArrayView& whole, std::uint32_t root) const {
@@ -137,7 +184,7 @@ void AnyDistributed::check_whole(const char* function, const AnyArrayView& whole
 void AnyDistributed::gather(const StreamRef& stream, const AnyArrayView& whole, std::uint32_t root) const
     try {
   check_whole("gather", whole, root);
-  distributed::transfer(*world_, stream, own(), pieces(), whole, on_root(root));
+  distributed::transfer(*world_, stream, pieces_of(*this), pieces_on(root, whole, *this), all_ranks(*world_));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -145,7 +192,7 @@ void AnyDistributed::gather(const StreamRef& stream, const AnyArrayView& whole, 
 void AnyDistributed::scatter(const StreamRef& stream, const AnyArrayView& whole, std::uint32_t root) const
     try {
   check_whole("scatter", whole, root);
-  distributed::transfer(*world_, stream, whole, on_root(root), own(), pieces());
+  distributed::transfer(*world_, stream, pieces_on(root, whole, *this), pieces_of(*this), all_ranks(*world_));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -156,38 +203,8 @@ void AnyDistributed::copy_from(const StreamRef& stream, const AnyDistributed& ot
   if (!fits)
     throw Error(ErrorCode::invalid,
                 "copy_from: a Distributed is copied from one of the same Communicator, element type and "
-                "extents; only the cut, the halo and the period may differ");
-  distributed::transfer(*world_, stream, other.own(), other.pieces(), own(), pieces());
-} catch (...) {
-  detail::rethrow_as_error();
-}
-
-// The stream of the exchange waits for the work before the interior only. Drivers without host callbacks
-// wait on the host in exchange(), so the interior is submitted first.
-void overlap_exchange(const StreamRef& stream,
-                      std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
-                      const std::function<void(Rows)>& body) try {
-  if (arrays.size() == 0)
-    throw Error(ErrorCode::invalid, "overlap_exchange: no array is given; expected at least one");
-  const AnyDistributed& first = *arrays.begin();
-  for (const AnyDistributed& array : arrays)
-    if (array.rows() != first.rows() || array.owned() != first.owned() ||
-        array.interior() != first.interior())
-      throw Error(ErrorCode::invalid,
-                  fmt::format("overlap_exchange: on rank {} an array has rows {} to {} and a halo of {}, the "
-                              "first has rows {} to {} and a halo of {}; give all the same cut",
-                              first.world().rank(), array.rows().begin, array.rows().end, array.halo(),
-                              first.rows().begin, first.rows().end, first.halo()));
-  const Device device = stream.device();
-  const Stream side = device.create_stream(stream.priority());
-  Event before = device.create_event();
-  before.record(stream);
-  if (!first.interior().empty()) body(first.interior());
-  side.wait(before);
-  exchange_halos(side, arrays);
-  stream.wait(side);
-  for (const Rows& border : first.borders())
-    if (!border.empty()) body(border);
+                "extents; only the cuts, the halos and the periods may differ");
+  distributed::transfer(*world_, stream, pieces_of(other), pieces_of(*this), all_ranks(*world_));
 } catch (...) {
   detail::rethrow_as_error();
 }

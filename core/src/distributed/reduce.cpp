@@ -9,7 +9,7 @@
 
 #include "algorithms/arguments.hpp"
 #include "algorithms/kernels.hpp"
-#include "distributed/transfer.hpp"
+#include "distributed/whole_rows.hpp"
 #include "ir/task.hpp"
 
 namespace weir::distributed {
@@ -160,9 +160,9 @@ struct Part {
   Rows tail;    ///< the elements of the last of them, if it ends on another rank
 };
 
-Part part_of(const Rows& rows, std::int64_t row_size, const Chunks& chunks, std::int64_t elements) {
+Part part_of(const Rows& owned, const Chunks& chunks, std::int64_t elements) {
   Part part;
-  part.owned = {rows.begin * row_size, rows.end * row_size};
+  part.owned = owned;
   const auto first_from = [&](std::int64_t element) { return (element + chunks.size - 1) / chunks.size; };
   part.chunks = {first_from(part.owned.begin), first_from(part.owned.end)};
   const std::int64_t end = std::min(part.chunks.end * chunks.size, elements);
@@ -191,22 +191,45 @@ void submit_chunks(const StreamRef& stream, Combine combine, const AnyArrayView&
                    rows_of(results, {smallest, results.extent(0)}), chunks);
 }
 
+Box of_one_dimension(const Rows& rows) {
+  Box box;
+  box[0] = rows;
+  return box;
+}
+
+/// This rank and those with elements at most `distance` before or after its line's, so that the time to find
+/// them does not grow with the number of ranks. Lines are in the order of their elements.
+RankRange ranks_near(const AnyDistributed& x, std::int64_t distance) {
+  std::int64_t row = 1;
+  std::uint32_t line = 1;
+  for (std::size_t d = 1; d < x.dimensions(); ++d) {
+    row *= x.extent(d);
+    line *= x.ranks(d);
+  }
+  const std::uint32_t ranks = x.world().size(), me = x.world().rank();
+  const Rows mine = x.rows();
+  RankRange near{me - me % line, me - me % line + line};
+  while (near.begin > 0 && x.rows(near.begin - 1).end * row + distance > mine.begin * row) near.begin -= line;
+  while (near.end < ranks && x.rows(near.end).begin * row < mine.end * row + distance) near.end += line;
+  return near;
+}
+
 /// The results of the chunks that begin on this rank; the other elements of `results` become 0.
 template <class T>
 void reduce_chunks(const StreamRef& stream, const AnyDistributed& x, Combine combine, const Chunks& chunks,
                    const AnyArrayView& results) {
-  const AnyArrayView mine = flat(x.own());
-  std::int64_t row_size = 1;
-  for (std::size_t d = 1; d < x.dimensions(); ++d) row_size *= x.extent(d);
-  std::vector<Rows> owned, tails;
-  for (std::uint32_t rank = 0; rank < x.world().size(); ++rank) {
-    const Part part = part_of(x.rows(rank), row_size, chunks, x.extent(0) * row_size);
-    owned.push_back(part.owned);
-    tails.push_back(part.tail);
-  }
-  const Part part = part_of(x.rows(), row_size, chunks, x.extent(0) * row_size);
+  const Elements held = consecutive_elements(stream, x);
+  const AnyArrayView& mine = held.mine;
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < x.dimensions(); ++d) elements *= x.extent(d);
+  const Part part = part_of(held.owned(x.world().rank()), chunks, elements);
   const AnyArray tail = algorithms::scratch(stream, element_type<T>, part.tail.size());
-  transfer(x.world(), stream, mine, owned, tail, tails);
+  const auto owned = [&](std::uint32_t rank) { return of_one_dimension(held.owned(rank)); };
+  const auto tails = [&](std::uint32_t rank) {
+    return of_one_dimension(part_of(held.owned(rank), chunks, elements).tail);
+  };
+  transfer(x.world(), stream, {mine, {part.owned.begin}, owned}, {tail, {part.tail.begin}, tails},
+           ranks_near(x, chunks.size));
 
   results.fill_zero(stream);
   const std::int64_t whole_end = part.chunks.end - (part.tail.empty() ? 0 : 1);
@@ -234,7 +257,7 @@ void reduce_as_prescribed(const StreamRef& stream, const AnyDistributed& x, cons
 template <class T>
 void reduce_fast(const StreamRef& stream, const AnyDistributed& x, const AnyArrayView& result,
                  Combine combine) {
-  local_kernel<T>(combine)(stream, flat(x.own()), result);
+  local_kernel<T>(combine)(stream, own_elements(stream, x).mine, result);
   x.world().all_reduce(stream, result, reduction_of(combine));
 }
 

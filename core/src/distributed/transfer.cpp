@@ -1,54 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "distributed/transfer.hpp"
 
-#include <algorithm>
-
 namespace weir::distributed {
-namespace {
 
-/// Gives access to the protected parts of a view.
-struct Open : AnyArrayView {
-  explicit Open(const AnyArrayView& view) : AnyArrayView(view) {}
-  using AnyArrayView::flattened;
-  using AnyArrayView::sliced;
-};
-
-Rows common(const Rows& a, const Rows& b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+Pieces pieces_of(const AnyDistributed& x) {
+  Pieces pieces{x.local(), {}, [&x](std::uint32_t rank) { return x.box(rank); }};
+  for (std::size_t d = 0; d < x.dimensions(); ++d) pieces.origin[d] = x.origin(d);
+  return pieces;
 }
 
-/// The part of `view`, which holds the rows `held`, with the rows `wanted`.
-AnyArrayView part_of(const AnyArrayView& view, const Rows& held, const Rows& wanted) {
-  return rows_of(view, {wanted.begin - held.begin, wanted.end - held.begin});
+Pieces pieces_on(std::uint32_t root, const AnyArrayView& whole, const AnyDistributed& like) {
+  Box all;
+  for (std::size_t d = 0; d < like.dimensions(); ++d) all[d] = {0, like.extent(d)};
+  return {whole, {}, [=](std::uint32_t rank) {
+            Box box = all;
+            if (rank != root) box[0].end = 0;
+            return box;
+          }};
 }
 
-}  // namespace
-
-AnyArrayView rows_of(const AnyArrayView& view, const Rows& rows) {
-  return Open(view).sliced(rows.begin, rows.end);
-}
-
-AnyArrayView flat(const AnyArrayView& view) {
-  return Open(view).flattened();
-}
-
-void transfer(const Communicator& world, const StreamRef& stream, const AnyArrayView& from,
-              std::span<const Rows> from_rows, const AnyArrayView& to, std::span<const Rows> to_rows) {
+void transfer(const Communicator& world, const StreamRef& stream, const Pieces& from, const Pieces& to,
+              const RankRange& among) {
   const std::uint32_t me = world.rank();
-  std::vector<Message> sends, receives;
-  for (std::uint32_t rank = 0; rank < world.size(); ++rank) {
-    const Rows out = common(from_rows[me], to_rows[rank]), in = common(to_rows[me], from_rows[rank]);
-    if (rank == me) {
-      if (!out.empty())
-        part_of(to, to_rows[me], out).copy_from_array(stream, part_of(from, from_rows[me], out));
-      continue;
-    }
-    if (!out.empty()) sends.push_back({part_of(from, from_rows[me], out), rank});
-    if (!in.empty()) receives.push_back({part_of(to, to_rows[me], in), rank});
+  const Box held = from.box(me), wanted = to.box(me);
+  if (const Box kept = common(held, wanted); !kept.empty())
+    copy_box(stream, to.memory, relative_to(to.origin, kept), from.memory, relative_to(from.origin, kept));
+  BoxMessages messages(stream);
+  for (std::uint32_t rank = among.begin; rank < among.end; ++rank) {
+    if (rank == me) continue;
+    const Box out = common(held, to.box(rank)), in = common(wanted, from.box(rank));
+    if (!out.empty()) messages.send(from.memory, relative_to(from.origin, out), rank);
+    if (!in.empty()) messages.receive(to.memory, relative_to(to.origin, in), rank);
   }
-  std::erase_if(sends, [](const Message& message) { return message.array.empty(); });
-  std::erase_if(receives, [](const Message& message) { return message.array.empty(); });
-  if (!sends.empty() || !receives.empty()) world.exchange(stream, sends, receives);
+  messages.exchange(world);
 }
 
 }  // namespace weir::distributed

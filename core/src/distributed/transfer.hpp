@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves rows between ranks.
+// Moves parts of an array between ranks.
 #pragma once
 
-#include <weir/distributed.hpp>
+#include <functional>
+
+#include "distributed/boxes.hpp"
 
 namespace weir::distributed {
 
-/// Rows [rows.begin, rows.end) of `view`.
-AnyArrayView rows_of(const AnyArrayView& view, const Rows& rows);
-/// The elements of `view` as one dimension.
-AnyArrayView flat(const AnyArrayView& view);
+/// An array of which each rank holds a box, and this rank's memory of it.
+struct Pieces {
+  AnyArrayView memory;                      ///< not read where this rank's box is empty
+  Indices origin{};                         ///< the index in the whole array of the first element of `memory`
+  std::function<Box(std::uint32_t)> box{};  ///< of a rank, in indices of the whole array
+};
+/// The elements that each rank owns.
+Pieces pieces_of(const AnyDistributed& x);
+/// The whole array on one rank.
+Pieces pieces_on(std::uint32_t root, const AnyArrayView& whole, const AnyDistributed& like);
 
-/// Submits: `to`, which holds rows to_rows[r] of an array on rank r, receives those that the ranks hold in
-/// `from`, rows from_rows[r] on rank r. No two ranks hold a row in `from`; rows that none holds do not
-/// change. A rank's own rows are copied on its device. `from` and `to` are not read where their rows are
-/// empty.
-void transfer(const Communicator& world, const StreamRef& stream, const AnyArrayView& from,
-              std::span<const Rows> from_rows, const AnyArrayView& to, std::span<const Rows> to_rows);
+/// Ranks [begin, end).
+struct RankRange {
+  std::uint32_t begin, end;
+};
+
+/// Submits: `to` receives the elements that the ranks hold in `from`. No two ranks hold an element in `from`;
+/// elements that none holds do not change. A rank's own elements are copied on its device. The boxes of ranks
+/// outside `among`, which contains this rank, do not meet its own.
+void transfer(const Communicator& world, const StreamRef& stream, const Pieces& from, const Pieces& to,
+              const RankRange& among);
 
 }  // namespace weir::distributed

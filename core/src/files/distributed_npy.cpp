@@ -20,10 +20,53 @@ void or_end_the_group(const Communicator& world, const Action& action) {
 
 /// The shape of the whole array in a file.
 std::vector<std::int64_t> file_shape(const AnyDistributed& array) {
-  std::vector<std::int64_t> shape = files::shape_of(array.own());
-  shape[0] = array.extent(0);
+  std::vector<std::int64_t> shape = files::shape_of(array.local());
+  for (std::size_t d = 0; d < array.dimensions(); ++d) shape[d] = array.extent(d);
   return shape;
 }
+
+std::vector<std::int64_t> begin_of(const Box& box, const AnyDistributed& array) {
+  std::vector<std::int64_t> begin;
+  for (std::size_t d = 0; d < array.dimensions(); ++d) begin.push_back(box[d].begin);
+  return begin;
+}
+
+std::vector<std::int64_t> end_of(const Box& box, const AnyDistributed& array) {
+  std::vector<std::int64_t> end;
+  for (std::size_t d = 0; d < array.dimensions(); ++d) end.push_back(box[d].end);
+  return end;
+}
+
+/// The elements that this rank owns: in the array itself, or in memory of their own if halos are between
+/// them.
+class Own {
+ public:
+  Own(const StreamRef& stream, const AnyDistributed& array) : stream_(stream), array_(array) {
+    std::vector<std::int64_t> extents;
+    for (std::size_t d = 0; d < array.dimensions(); ++d) {
+      packed_ = packed_ || (d > 0 && array.halo(d) != 0);
+      extents.push_back(array.owned(d).size());
+    }
+    if (packed_) memory_ = AnyArray(stream, array.element(), extents);
+  }
+
+  void read(std::span<const std::byte> bytes) const {
+    elements().copy_from_bytes(stream_, bytes);
+    if (packed_) array_.copy_own_from(stream_, memory_);
+  }
+  HostArray to_host() const {
+    if (packed_) array_.copy_own_to(stream_, memory_);
+    return weir::to_host(stream_, elements());
+  }
+
+ private:
+  AnyArrayView elements() const { return packed_ ? AnyArrayView(memory_) : array_.own(); }
+
+  StreamRef stream_;
+  const AnyDistributed& array_;
+  bool packed_ = false;
+  AnyArray memory_;
+};
 
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
@@ -43,7 +86,8 @@ void read_npy(const StreamRef& stream, const std::filesystem::path& path, const 
                                           files::shape_text(file.shape()) + "; the array is of " +
                                           std::string(to_string(array.element().scalar)) +
                                           " with the shape " + files::shape_text(wanted));
-    array.own().copy_from_bytes(stream, file.read_rows(array.rows().begin, array.rows().end).data);
+    const Box mine = array.box(array.world().rank());
+    Own(stream, array).read(file.read_box(begin_of(mine, array), end_of(mine, array)).data);
   });
 } catch (...) {
   detail::rethrow_as_error();
@@ -56,10 +100,10 @@ void write_npy(const StreamRef& stream, const std::filesystem::path& path, const
   const bool first = world.rank() == 0;
   try {
     or_end_the_group(world, [&] {
-      const HostArray mine = to_host(stream, array.own());
+      const HostArray mine = Own(stream, array).to_host();
       if (first) NpyFile::create(part, mine.type, file_shape(array));
       world.barrier();
-      NpyFile(part, NpyFile::Access::read_write).write_rows(array.rows().begin, mine);
+      NpyFile(part, NpyFile::Access::read_write).write_box(begin_of(array.box(world.rank()), array), mine);
       world.barrier();
       if (first) rename_file(part, path);
     });

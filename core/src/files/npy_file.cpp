@@ -95,43 +95,103 @@ NpyFile NpyFile::create(const std::filesystem::path& path, ScalarType type,
   detail::rethrow_as_error();
 }
 
-std::uint64_t NpyFile::row_bytes() const {
-  return *files::bytes_of(std::span(shape_).subspan(1), type_);
-}
+/// The bytes of a box in the file: runs of equal length, in the order of the box.
+struct NpyFile::Runs {
+  std::uint64_t first = 0;             ///< offset of the first run
+  std::uint64_t bytes = 0;             ///< of each run
+  std::vector<std::uint64_t> counts;   ///< of runs along each dimension outside them
+  std::vector<std::uint64_t> strides;  ///< in bytes between these
 
-std::uint64_t NpyFile::offset_of(std::int64_t begin, std::int64_t end) const {
-  if (begin < 0 || begin > end || end > shape_[0])
+  /// Calls action(offset in the file, number of the run) for each; stops if it returns false.
+  template <class Action>
+  bool all_of(const Action& action) const {
+    std::uint64_t runs = bytes == 0 ? 0 : 1;
+    for (const std::uint64_t count : counts) runs *= count;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      std::uint64_t offset = first, rest = run;
+      for (std::size_t d = counts.size(); d-- > 0; rest /= counts[d]) offset += rest % counts[d] * strides[d];
+      if (!action(offset, run)) return false;
+    }
+    return true;
+  }
+};
+
+NpyFile::Runs NpyFile::runs_of(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const {
+  if (begin.size() != end.size() || begin.size() > shape_.size())
     fail(ErrorCode::invalid, path_,
-         "rows " + std::to_string(begin) + " to " + std::to_string(end) + " are outside the file's " +
-             std::to_string(shape_[0]));
-  return data_begin_ + static_cast<std::uint64_t>(begin) * row_bytes();
+         "a box begins at " + std::to_string(begin.size()) + " indices and ends at " +
+             std::to_string(end.size()) + "; expected as many, at most one for each of the file's " +
+             std::to_string(shape_.size()) + " dimensions");
+  for (std::size_t d = 0; d < begin.size(); ++d)
+    if (begin[d] < 0 || begin[d] > end[d] || end[d] > shape_[d])
+      fail(ErrorCode::invalid, path_,
+           (d == 0 ? std::string("rows ") : "indices along dimension " + std::to_string(d) + " from ") +
+               std::to_string(begin[d]) + " to " + std::to_string(end[d]) + " are outside the file's " +
+               std::to_string(shape_[d]));
+  Runs runs{data_begin_, size_of(type_), {}, {}};
+  std::uint64_t stride = size_of(type_);
+  bool whole = true;  // the dimensions after d are read as a whole, so the run goes on
+  for (std::size_t d = shape_.size(); d-- > 0; stride *= static_cast<std::uint64_t>(shape_[d])) {
+    const bool given = d < begin.size();
+    const std::int64_t from = given ? begin[d] : 0, count = (given ? end[d] : shape_[d]) - from;
+    runs.first += static_cast<std::uint64_t>(from) * stride;
+    if (whole) {
+      runs.bytes *= static_cast<std::uint64_t>(count);
+    } else {
+      runs.counts.insert(runs.counts.begin(), static_cast<std::uint64_t>(count));
+      runs.strides.insert(runs.strides.begin(), stride);
+    }
+    whole = whole && count == shape_[d];
+  }
+  return runs;
 }
 
-HostArray NpyFile::read_rows(std::int64_t begin, std::int64_t end) const try {
-  const std::uint64_t offset = offset_of(begin, end);
-  HostArray rows{type_, shape_, {}};
-  rows.shape[0] = end - begin;
-  rows.data.resize(static_cast<std::uint64_t>(end - begin) * row_bytes());
-  if (!read_at(file_->get(), {reinterpret_cast<char*>(rows.data.data()), rows.data.size()}, offset))
+HostArray NpyFile::read_rows(std::int64_t begin, std::int64_t end) const {
+  return read_box({&begin, 1}, {&end, 1});
+}
+
+HostArray NpyFile::read_box(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const
+    try {
+  const Runs runs = runs_of(begin, end);
+  HostArray box{type_, shape_, {}};
+  for (std::size_t d = 0; d < begin.size(); ++d) box.shape[d] = end[d] - begin[d];
+  box.data.resize(*files::bytes_of(box.shape, type_));
+  char* const data = reinterpret_cast<char*>(box.data.data());
+  if (!runs.all_of([&](std::uint64_t offset, std::uint64_t run) {
+        return read_at(file_->get(), {data + run * runs.bytes, runs.bytes}, offset);
+      }))
     fail(ErrorCode::system, path_, std::string("cannot read the file: ") + strerrordesc_np(errno));
-  if (big_endian_) files::swap_bytes(rows.data, size_of(type_));
-  return rows;
+  if (big_endian_) files::swap_bytes(box.data, size_of(type_));
+  return box;
 } catch (...) {
   detail::rethrow_as_error();
 }
 
-void NpyFile::write_rows(std::int64_t begin, const HostArray& rows) const try {
-  std::vector<std::int64_t> expected = shape_;
-  if (!rows.shape.empty()) expected[0] = rows.shape[0];
-  if (rows.type != type_ || rows.shape != expected || files::bytes_of(rows.shape, type_) != rows.data.size())
+void NpyFile::write_rows(std::int64_t begin, const HostArray& rows) const {
+  write_box({&begin, 1}, rows);
+}
+
+void NpyFile::write_box(std::span<const std::int64_t> begin, const HostArray& box) const try {
+  std::vector<std::int64_t> expected = shape_, end;
+  for (std::size_t d = 0; d < std::min({begin.size(), expected.size(), box.shape.size()}); ++d) {
+    expected[d] = box.shape[d];
+    end.push_back(begin[d] + box.shape[d]);
+  }
+  if (box.type != type_ || box.shape != expected || files::bytes_of(box.shape, type_) != box.data.size())
     fail(ErrorCode::invalid, path_,
-         "rows of " + std::string(to_string(rows.type)) + " with the shape " + files::shape_text(rows.shape) +
-             " are written to a file of " + std::string(to_string(type_)) + " with the shape " +
-             files::shape_text(shape_) + "; all but the leading extent must be equal");
+         (begin.size() == 1 ? "rows of " : "elements of ") + std::string(to_string(box.type)) +
+             " with the shape " + files::shape_text(box.shape) + " are written to a file of " +
+             std::string(to_string(type_)) + " with the shape " + files::shape_text(shape_) +
+             (begin.size() == 1
+                  ? "; all but the leading extent must be equal"
+                  : "; all but the leading " + std::to_string(begin.size()) + " extents must be equal"));
   if (big_endian_)
     fail(ErrorCode::unsupported, path_,
          "the file is of another byte order; create() makes one of this machine's");
-  if (!write_at(file_->get(), rows.data, offset_of(begin, begin + rows.shape[0])))
+  const Runs runs = runs_of(begin, end);
+  if (!runs.all_of([&](std::uint64_t offset, std::uint64_t run) {
+        return write_at(file_->get(), std::span(box.data).subspan(run * runs.bytes, runs.bytes), offset);
+      }))
     fail(ErrorCode::system, path_,
          std::string("cannot write the file: ") + strerrordesc_np(errno) + "; its folder needs enough space");
 } catch (...) {

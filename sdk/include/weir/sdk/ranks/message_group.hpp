@@ -66,6 +66,7 @@ class MessageGroup : public GroupBase {
 
   void compare(const Call& mine);
   void reduce_to_first(std::byte* values, std::uint64_t count, const Reduction& reduction);
+  void reduce_by_halves(std::byte* values, std::uint64_t count, const Reduction& reduction);
   void reduce_part(std::byte* to, const std::byte* from, std::span<const std::uint64_t> begins,
                    const Reduction& reduction);
 

@@ -3,6 +3,8 @@
 // others, so all ranks hold the same bits.
 #pragma once
 
+#include <bit>
+
 #include "../reduction.hpp"
 #include "message_group.hpp"
 
@@ -10,6 +12,7 @@ namespace weir::sdk {
 namespace detail {
 
 constexpr std::uint64_t small_message = 1 << 16;  // bytes of an array that travels whole, in fewer messages
+constexpr std::uint32_t many_ranks = 8;           // that do not each exchange a part with all others
 
 }  // namespace detail
 
@@ -53,6 +56,61 @@ inline void MessageGroup::reduce_part(std::byte* to, const std::byte* from,
   if (bytes != 0) std::memcpy(to, others.data(), bytes);
 }
 
+// In pairs at half the distance of the step before (Rabenseifner): of the elements that both have, each rank
+// keeps a half and takes the partner's values of it. Then the same steps backwards bring the other halves.
+// Twice as many messages as the number of ranks has bits, of together twice the array's bytes. Ranks beyond
+// the largest power of two give their values to the rank that many before, and get the result from it.
+inline void MessageGroup::reduce_by_halves(std::byte* values, std::uint64_t count,
+                                           const Reduction& reduction) {
+  const std::uint32_t paired = std::bit_floor(size());
+  const std::uint64_t element = reduction.element;
+  const auto part = [&](std::uint32_t peer, void* address, std::uint64_t elements, bool receive) {
+    return Part{peer, address, elements * element, receive};
+  };
+  if (rank() >= paired) {
+    const Part out = part(rank() - paired, values, count, false),
+               in = part(rank() - paired, values, count, true);
+    messages_->transfer({&out, 1});
+    return messages_->transfer({&in, 1});
+  }
+  const bool has_extra = rank() + paired < size();
+  std::vector<std::byte> other((has_extra ? count : count - count / 2) * element);
+  if (has_extra) {
+    const Part in = part(rank() + paired, other.data(), count, true);
+    messages_->transfer({&in, 1});
+    reduce(reduction.type, reduction.kind, values, other.data(), count);
+  }
+  struct Half {
+    std::uint32_t peer;
+    std::uint64_t kept, kept_count, given, given_count;
+  };
+  std::vector<Half> halves;
+  std::uint64_t begin = 0, left = count;  // elements that this rank still reduces
+  for (std::uint32_t distance = paired / 2; distance != 0; distance /= 2) {
+    const std::uint64_t low = left / 2, high = left - low;
+    const bool upper = (rank() & distance) != 0;
+    const Half half = upper ? Half{rank() - distance, begin + low, high, begin, low}
+                            : Half{rank() + distance, begin, low, begin + low, high};
+    const Part parts[] = {part(half.peer, values + half.given * element, half.given_count, false),
+                          part(half.peer, other.data(), half.kept_count, true)};
+    messages_->transfer(parts);
+    reduce(reduction.type, reduction.kind, values + half.kept * element, other.data(), half.kept_count);
+    halves.push_back(half);
+    begin = half.kept;
+    left = half.kept_count;
+  }
+  for (; !halves.empty(); halves.pop_back()) {
+    const Half& half = halves.back();
+    const Part parts[] = {part(half.peer, values + half.kept * element, half.kept_count, false),
+                          part(half.peer, values + half.given * element, half.given_count, true)};
+    messages_->transfer(parts);
+  }
+  if (has_extra) {
+    const Part out = part(rank() + paired, values, count, false);
+    messages_->transfer({&out, 1});
+  }
+}
+
 inline void MessageGroup::reduce_scatter(const weir_memory& to, const weir_memory& from, std::uint64_t count,
                                          std::uint32_t type, std::uint32_t reduction, Stream stream) {
   std::byte* const mine = host_bytes(to, "destination");
@@ -73,9 +131,13 @@ inline void MessageGroup::all_reduce(const weir_memory& to, const weir_memory& f
   const Reduction how{type, reduction, scalar_size(type)};
   const std::uint64_t bytes = count * how.element;
   if (bytes <= detail::small_message) {
-    if (bytes != 0 && mine != source) std::memmove(mine, source, bytes);
+    copy_bytes(mine, source, bytes);
     reduce_to_first(mine, count, how);
     return broadcast_bytes(mine, bytes, 0);
+  }
+  if (size() >= detail::many_ranks && bytes / size() <= detail::small_message) {
+    copy_bytes(mine, source, bytes);
+    return reduce_by_halves(mine, count, how);
   }
   std::vector<std::uint64_t> begins(size() + 1);
   for (std::uint32_t part = 0; part <= size(); ++part)
