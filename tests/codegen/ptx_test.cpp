@@ -215,6 +215,26 @@ TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
   }
 }
 
+TEST(PtxGroups, ExchangeInRegistersWhereTheyFillWarps) {
+  const std::string text =
+      "weir-ir 1\nkernel \"k\"\n  param @y : array<T, 1>\n{\n%zero = const 0 : i64\n%one = const 1 : i64\n"
+      "%n = const N : i64\nparallel (%g, %t) in (%zero to %one, %zero to %n) group N {\n"
+      "%v = load @y[%t] : T\n%l = cast %v : i32\nlocal $v : T\nset $v, %v\n%w = shuffle.16 $v, %l : T\n"
+      "store @y[%t], %w\n}\n}\n";
+  const auto compiled = [&](const std::string& type, const char* threads) {
+    return compile(std::regex_replace(std::regex_replace(text, std::regex("\\bT\\b"), type),
+                                      std::regex("\\bN\\b"), threads),
+                   everything);
+  };
+  for (const std::string type : {"i8", "i16", "i32", "f32", "u64", "f64"}) {
+    const Ptx whole = compiled(type, "96"), part = compiled(type, "48");
+    EXPECT_EQ(whole.count("shfl.sync.idx.b32"), type.ends_with("64") ? 2u : 1u) << type;
+    EXPECT_EQ(whole.count("bar.sync"), 0u) << type;
+    EXPECT_EQ(part.count("shfl.sync"), 0u) << type;
+    EXPECT_EQ(part.count("bar.sync"), 2u) << type;
+  }
+}
+
 // ptxas makes loops of these operations and loses the warp's convergence if one begins a loop's body
 // (tests/evidence/ptxas-spin.md).
 TEST(PtxBarrier, SharedAtomicsThatSpinFollowALoad) {

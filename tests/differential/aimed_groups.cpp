@@ -64,7 +64,7 @@ void AimedGroups::group_part(Block& out, Kind kind) {
     return c_.chance(2) ? group_for(out, kind) : group_while(out, kind);
   if (kind == kind_of(Op::barrier)) return phase(out);
   if (kind == kind_of(Op::shared)) return c_.chance(2) ? read(out, tile_) : write_own(out);
-  if (kind == kind_of(Op::shuffle)) return exchange(out);
+  if (kind == kind_of(Op::shuffle) || kind == wave_shuffle_kind) return exchange(out);
   if (kind == kept_value_kind || kind == kept_local_kind || kind == kept_array_kind)
     return across_barrier(out, kind);
   if (kind == ended_thread_kind) return end_some(out);

@@ -342,7 +342,10 @@ class AimedGenerator : private AimedLoops {
     std::vector<std::uint64_t> threads;
     const std::size_t visible = values_.size();
     for (std::size_t d = rank - dimensions; d < rank; ++d) {
-      threads.push_back(thread_extent(aim.row, full_[rank][d], d + 1 == rank));
+      const bool last = d + 1 == rank;
+      threads.push_back(aim.kind == wave_shuffle_kind && last && full_[rank][d] >= 64
+                            ? 64
+                            : thread_extent(aim.row, full_[rank][d], last));
       s.operands.push_back(number(out, 0));
       s.operands.push_back(number(out, static_cast<std::int64_t>(threads.back())));
     }

@@ -116,6 +116,8 @@ const char* impossible(Row row, Kind kind) noexcept {
       row != Row::gpu_phases && row != Row::cpu_region && row != Row::gpu_region && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
+  if (kind == wave_shuffle_kind && row != Row::gpu_group_blocks)
+    return "exchanges in registers of a GPU, in groups that fill whole waves";
   switch (row) {
     case Row::cpu_lane_loop:
       if (control || kind == print_kind || is_atomic(kind) || kind == kind_of(Op::philox))

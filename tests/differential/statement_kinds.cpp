@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "ir/groups.hpp"
 #include "ir/evaluate.hpp"
 #include "ir/prints.hpp"
 
@@ -52,6 +53,9 @@ class Collector {
         if (branches_ != 0) kinds_.set(barrier_in_branch_kind);
         if (loops_ != 0) kinds_.set(barrier_in_loop_kind);
         break;
+      case Op::shuffle:
+        kinds_.set(group_threads_ % 64 == 0 ? wave_shuffle_kind : kind_of(s.op));
+        break;
       case Op::threads:
         if (s.immediate == 0) break;
         kinds_.set(ended_thread_kind);
@@ -60,8 +64,10 @@ class Collector {
       case Op::if_:
         if (!ir::only_prints(s)) kinds_.set(kind_of(s.op));
         break;
-      case Op::yield:
       case Op::parallel:
+        group_threads_ = ir::is_group_loop(s) ? ir::group_threads(s) : 1;
+        break;
+      case Op::yield:
       case Op::reduce:
       case Op::region:
       case Op::repeat:
@@ -127,6 +133,7 @@ class Collector {
   std::vector<const ir::Statement*> kept_;  ///< locals of each thread that are declared for the whole group
   std::set<std::uint32_t> masks_;           ///< locals that record which threads have ended
   int branches_ = 0, loops_ = 0;            ///< around the statement
+  std::uint64_t group_threads_ = 0;  ///< of the task's loop, if it is one of groups
   Kinds kinds_;
 };
 
@@ -163,6 +170,7 @@ std::string kind_name(Kind kind) {
   if (kind == kept_local_kind) return "local kept over a barrier";
   if (kind == kept_array_kind) return "local array kept over a barrier";
   if (kind == ended_thread_kind) return "thread ended before a barrier";
+  if (kind == wave_shuffle_kind) return "shuffle in whole waves";
   if (kind == narrow_atomic_kind) return "atomic on 1 or 2 bytes";
   if (kind == narrow_shared_atomic_kind) return "shared_atomic on 1 or 2 bytes";
   return kind == vector_kind ? "vec" : "mat";

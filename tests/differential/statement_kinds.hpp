@@ -37,7 +37,8 @@ inline constexpr Kind kept_local_kind = kept_value_kind + 1;
 inline constexpr Kind kept_array_kind = kept_local_kind + 1;
 inline constexpr Kind ended_thread_kind = kept_array_kind + 1;  ///< that no barrier waits for
 inline constexpr Kind narrow_shared_atomic_kind = ended_thread_kind + 1;
-inline constexpr std::size_t kind_count = narrow_shared_atomic_kind + 1;
+inline constexpr Kind wave_shuffle_kind = narrow_shared_atomic_kind + 1;  ///< in groups of whole waves of 64
+inline constexpr std::size_t kind_count = wave_shuffle_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 

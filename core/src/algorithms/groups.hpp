@@ -37,7 +37,7 @@ using Word = std::conditional_t<(sizeof(T) >= 4), T,
 template <class W>
 inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
 template <class W>
-inline constexpr std::int64_t tile_size = per_thread<W> * group_size;
+inline constexpr std::int64_t tile_size = per_thread<W>* group_size;
 
 /// A tile in shared memory. Declare it directly in the body of a group loop.
 template <class W>
@@ -73,35 +73,28 @@ class GroupScan {
   };
   template <class F>
   Result operator()(const Index& thread, const Value<W>& value, W identity, const F& combine) const {
-    const Index row = thread / each;
-    values_[thread + row] = value;
-    barrier();
-    if_(thread < rows, [&] {
-      Var<W> sum = identity;
-      for (std::int64_t k = 0; k < each; ++k) {
-        const Value<W> before = sum, next = values_[thread * (each + 1) + k];
-        values_[thread * (each + 1) + k] = before;
-        sum = combine(before, next);
-      }
-      sums_[thread] = sum;
-    });
+    const Index own_row = thread / row;
+    const Value<std::int32_t> place = lane<row>();
+    const Value<W> up_to_here = subgroup_scan<row>(value, combine);
+    if_(place == std::int32_t(row - 1), [&] { sums_[own_row] = up_to_here; });
     barrier();
     Var<W> before = identity, total = identity;
     for (std::int64_t r = 0; r < rows; ++r) {
       const Value<W> next = sums_[r], so_far = total;
-      before = select(row == r, so_far, Value<W>(before));
+      before = select(own_row == r, so_far, Value<W>(before));
       total = combine(so_far, next);
     }
-    const Value<W> own = values_[thread + row], above = before;
-    return {combine(above, own), Value<W>(total)};
+    barrier();  // before the next call
+    const Value<W> of_row = shuffle_up<row>(up_to_here, 1), above = before;
+    return {combine(above, select(place == 0, Value<W>(identity), of_row)), Value<W>(total)};
   }
   Result sum(const Index& thread, const Value<W>& value) const {
     return (*this)(thread, value, W(0), [](const Value<W>& a, const Value<W>& b) { return a + b; });
   }
 
  private:
-  static constexpr std::int64_t each = 16, rows = group_size / each;
-  Shared<W, std::size_t(group_size + rows)> values_;
+  static constexpr std::uint32_t row = 32;  ///< threads that combine their values by exchanges
+  static constexpr std::int64_t rows = group_size / row;
   Shared<W, std::size_t(rows)> sums_;
 };
 

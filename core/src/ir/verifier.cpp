@@ -369,7 +369,7 @@ class Verifier {
                              " threads of a group, so its bounds are the constants 0 and " +
                              std::to_string(extent));
     }
-    std::uint64_t exchanged = 0;  // code of GPUs exchanges values through shared memory
+    std::uint64_t exchanged = 0;  // code of GPUs may exchange values through shared memory
     for (const ScalarType type : shuffled_) exchanged += group_threads(s) * size_of(type);
     if (shared_bytes_ + exchanged > max_shared_bytes) {
       report(s.location,

@@ -80,8 +80,8 @@ class Numbers {
     return b_.CreateOr(result, sign_bit(sign));
   }
 
-  // Numbers as bits in 64. Special cases are recognised by their bits: on an H100, Vulkan code that compared
-  // f64 did not recognise NaNs that were made of bits.
+  // Numbers as bits in 64, so that no comparison of floats, which compilers may assume to be ordered, is
+  // needed.
   Value* bits(Value* x) { return b_.CreateZExt(b_.CreateBitCast(x, b_.getIntNTy(width_)), b_.getInt64Ty()); }
   Value* real(Value* bits) { return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(width_)), real_); }
   Value* magnitude(Value* x) { return b_.CreateAnd(bits(x), number((std::uint64_t{1} << (width_ - 1)) - 1)); }

@@ -168,12 +168,13 @@ class AmdgpuModel final : public GpuModel {
     threads->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
     return b.CreateUDiv(threads, b.getInt32(block_threads));
   }
+  Value* shuffle(Builder& b, Value* v, Value* lane) const override {
+    // Lanes of the other half of a wave exchange nothing with these.
+    if (exchange_ < wave_) lane = b.CreateOr(lane, b.CreateAnd(lane_of_wave(b), exchange_));
+    return permuted(b, v, lane);
+  }
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
-    Value* lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), b.getInt32(0)});
-    if (wave_ == 64) lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {}, {b.getInt32(~0u), lane});
-    Value* from =
-        b.CreateShl(b.CreateAdd(lane, b.getInt32(by)), 2);  // a byte address; it wraps past the last lane
-    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {}, {from, v});
+    return permuted(b, v, b.CreateAdd(lane_of_wave(b), b.getInt32(by)));  // wraps past the last lane
   }
   void barrier(Builder& b) const override {
     const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
@@ -221,6 +222,16 @@ class AmdgpuModel final : public GpuModel {
   }
 
  private:
+  static Value* permuted(Builder& b, Value* v, Value* lane) {
+    Value* bytes = b.CreateShl(lane, 2);
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {}, {bytes, v});
+  }
+  Value* lane_of_wave(Builder& b) const {
+    Value* lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), b.getInt32(0)});
+    if (wave_ == 64) lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {}, {b.getInt32(~0u), lane});
+    return lane;
+  }
+
   std::string name_, cpu_, features_, named_features_;
   std::uint32_t wave_ = 64, exchange_ = 64;
 };

@@ -181,6 +181,10 @@ class PtxModel final : public GpuModel {
   Value* grid(Builder& b, std::uint32_t) const override {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
   }
+  Value* shuffle(Builder& b, Value* v, Value* lane) const override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                             {b.getInt32(~0u), v, lane, b.getInt32(31)});
+  }
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_down_i32, {},
                              {b.getInt32(~0u), v, b.getInt32(by), b.getInt32(31)});

@@ -153,13 +153,14 @@ class SpirvModel final : public GpuModel {
                         llvm::MDBuilder(b.getContext()).createRange(llvm::APInt(32, 1), llvm::APInt(32, 0)));
     return blocks;
   }
-  Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
+  Value* shuffle(Builder& b, Value* v, Value* lane) const override {
     llvm::Type* word = b.getInt32Ty();
     llvm::FunctionCallee shuffle =
         module_of(b).getOrInsertFunction(name_of(spirv::shuffle_function), word, word, word);
-    llvm::CallInst* call = together(
-        b, shuffle, {v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1))});
-    return call;
+    return together(b, shuffle, {v, lane});
+  }
+  Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
+    return shuffle(b, v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1)));
   }
   void barrier(Builder& b) const override { wait(b, spirv::barrier_function); }
   void barrier_of_lanes(Builder& b) const override { wait(b, spirv::lanes_barrier_function); }

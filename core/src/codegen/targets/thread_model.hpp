@@ -19,8 +19,10 @@ class ThreadModel {
   virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
   /// The number of threads that exchange values without memory: a power of two, at least 32; or 1, so that
-  /// all values go through the block's memory and shuffle_down() and barrier_of_lanes() are not called.
+  /// all values go through the block's memory and shuffle(), shuffle_down() and barrier_of_lanes() are not called.
   virtual std::uint32_t lanes() const = 0;
+  /// The i32 of lane `lane`, a number below lanes(). All lanes must call it.
+  virtual llvm::Value* shuffle(Builder& b, llvm::Value* v, llvm::Value* lane) const = 0;
   /// The i32 of the lane `by` positions higher; unspecified past the last lane. All lanes must call it.
   virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
   /// Waits for all threads of the block, and makes their writes to the block's memory visible.

@@ -47,7 +47,8 @@ class BodyLowering : private FunctionPart {
   void lower_threads(const ir::Statement& s);
   void lower_thread(const ir::Statement& s);
   llvm::Value* lower_shuffle(const ir::Statement& s);
-  llvm::Value* exchange(llvm::Value* v, llvm::Value* from);
+  llvm::Value* exchange(llvm::Value* v, llvm::Value* from, std::uint64_t width);
+  llvm::Value* exchange_through_memory(llvm::Value* v, llvm::Value* from);
 
   // lower_control.cpp
   void lower_if(const ir::Statement& s);

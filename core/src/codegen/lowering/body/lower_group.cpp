@@ -4,6 +4,7 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loops.hpp"
+#include "codegen/lowering/threads/moved_in_words.hpp"
 #include "codegen/targets/thread_model.hpp"
 #include "ir/groups.hpp"
 
@@ -75,12 +76,21 @@ Value* BodyLowering::lower_shuffle(const ir::Statement& s) {
   if (!device_.threads())
     return load_scalar(local.type,
                        b_.CreateInBoundsGEP(type, local.address, local.threads > 1 ? from : i64(0)), true);
-  Value* other = exchange(b_.CreateLoad(type, local.address), from);
+  Value* other = exchange(b_.CreateLoad(type, local.address), from, width);
   return local.type == Type::boolean ? b_.CreateICmpNE(other, b_.getInt8(0)) : other;
 }
 
-/// The value of thread `from` of the block, through its memory.
-Value* BodyLowering::exchange(Value* v, Value* from) {
+/// The value of thread `from` of the block, which is in the same sub-group of `width` threads.
+Value* BodyLowering::exchange(Value* v, Value* from, std::uint64_t width) {
+  if (width == 1) return v;
+  const ThreadModel& threads = *device_.threads();
+  const std::uint32_t lanes = threads.lanes();
+  if (lanes < width || it_.thread->count % lanes != 0) return exchange_through_memory(v, from);
+  Value* lane = b_.CreateAnd(b_.CreateTrunc(from, b_.getInt32Ty()), i32(lanes - 1));
+  return moved_in_words(b_, v, [&](Value* word) { return threads.shuffle(b_, word, lane); });
+}
+
+Value* BodyLowering::exchange_through_memory(Value* v, Value* from) {
   llvm::Type* type = v->getType();
   const std::string name =
       "_exchange" + std::to_string(type->getScalarSizeInBits()) + (type->isFloatingPointTy() ? "f" : "i");

@@ -6,6 +6,7 @@
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/reduction.hpp"
 #include "codegen/lowering/space.hpp"
+#include "codegen/lowering/threads/moved_in_words.hpp"
 #include "codegen/lowering/threads/words.hpp"
 #include "codegen/targets/thread_model.hpp"
 
@@ -63,19 +64,7 @@ class BlockReduction : private FunctionPart {
 
 /// The value `by` lanes further up, of any type.
 Value* BlockReduction::shuffled_down(Value* v, std::uint32_t by) {
-  const ThreadModel& threads = *device_.threads();
-  llvm::Type* type = v->getType();
-  const unsigned bits = type->getPrimitiveSizeInBits();
-  Value* whole = b_.CreateBitCast(v, b_.getIntNTy(bits));
-  if (bits <= 32) {
-    Value* moved = threads.shuffle_down(b_, b_.CreateZExt(whole, b_.getInt32Ty()), by);
-    return b_.CreateBitCast(b_.CreateTrunc(moved, b_.getIntNTy(bits)), type);
-  }
-  Value* low = threads.shuffle_down(b_, b_.CreateTrunc(whole, b_.getInt32Ty()), by);
-  Value* high = threads.shuffle_down(b_, b_.CreateTrunc(b_.CreateLShr(whole, 32), b_.getInt32Ty()), by);
-  Value* joined = b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()),
-                              b_.CreateShl(b_.CreateZExt(high, b_.getInt64Ty()), 32));
-  return b_.CreateBitCast(joined, type);
+  return moved_in_words(b_, v, [&](Value* word) { return device_.threads()->shuffle_down(b_, word, by); });
 }
 
 /// Lane l of each group of `size` combines with lane l + size / 2, then with half of that distance, until
