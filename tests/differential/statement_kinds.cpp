@@ -23,6 +23,10 @@ class Collector {
     if (s.op == Op::scratch_load) kinds_.set(kind_of(s.op));
     define(s);
   }
+  /// A loop whose body follows.
+  void enter_loop(const ir::Statement& s) {
+    group_threads_ = ir::is_group_loop(s) ? ir::group_threads(s) : 1;
+  }
   void add(const ir::Block& block) {
     for (const ir::ValueId id : block.arguments) types_.at(id) = ScalarType::i64;
     for (const ir::Statement& s : block.statements) add(s);
@@ -65,7 +69,7 @@ class Collector {
         if (!ir::only_prints(s)) kinds_.set(kind_of(s.op));
         break;
       case Op::parallel:
-        group_threads_ = ir::is_group_loop(s) ? ir::group_threads(s) : 1;
+        enter_loop(s);
         break;
       case Op::yield:
       case Op::reduce:
@@ -133,7 +137,7 @@ class Collector {
   std::vector<const ir::Statement*> kept_;  ///< locals of each thread that are declared for the whole group
   std::set<std::uint32_t> masks_;           ///< locals that record which threads have ended
   int branches_ = 0, loops_ = 0;            ///< around the statement
-  std::uint64_t group_threads_ = 0;  ///< of the task's loop, if it is one of groups
+  std::uint64_t group_threads_ = 1;  ///< of the loop around the statement, if it is one of groups
   Kinds kinds_;
 };
 
@@ -185,6 +189,7 @@ Kinds kinds_of(const ir::Kernel& kernel, const ir::Task& task) {
     return collector.kinds();
   }
   for (std::size_t i = 0; i + 1 < statements.size(); ++i) collector.skip(statements[i]);
+  collector.enter_loop(statements.back());
   collector.add(statements.back().bodies.at(0));
   return collector.kinds();
 }
