@@ -68,11 +68,13 @@ Usage settled() {
 
 /// Whether `growth` is what `objects` objects may cause if none of them leaks. A leak keeps at least one
 /// block, descriptor, thread or mapping of each object; a quarter of that tells it from pools and from work
-/// in flight.
+/// in flight. Pools keep as many objects as were in flight at once: on a busy machine the CPU driver's
+/// threads let go of destroyed streams late, and its pool has grown by 3,600 streams of 344 bytes in 50,000
+/// rounds.
 bool is_flat(const Usage& growth, std::int64_t objects) {
   const auto within = [](std::int64_t value, std::int64_t limit) { return std::abs(value) <= limit; };
   const std::int64_t few = objects / 4;
-  return within(growth.blocks, few) && within(growth.bytes, std::max<std::int64_t>(16 * objects, 48 << 10)) &&
+  return within(growth.blocks, few) && within(growth.bytes, std::max<std::int64_t>(32 * objects, 48 << 10)) &&
          growth.resident <= std::max<std::int64_t>(256 * objects, 1 << 20) &&
          within(growth.descriptors, few) && within(growth.threads, few) && within(growth.mappings, few);
 }
