@@ -37,7 +37,7 @@ using Word = std::conditional_t<(sizeof(T) >= 4), T,
 template <class W>
 inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
 template <class W>
-inline constexpr std::int64_t tile_size = per_thread<W>* group_size;
+inline constexpr std::int64_t tile_size = per_thread<W> * group_size;
 
 /// A tile in shared memory. Declare it directly in the body of a group loop.
 template <class W>

@@ -25,16 +25,11 @@ std::vector<std::int64_t> file_shape(const AnyDistributed& array) {
   return shape;
 }
 
-std::vector<std::int64_t> begin_of(const Box& box, const AnyDistributed& array) {
-  std::vector<std::int64_t> begin;
-  for (std::size_t d = 0; d < array.dimensions(); ++d) begin.push_back(box[d].begin);
-  return begin;
-}
-
-std::vector<std::int64_t> end_of(const Box& box, const AnyDistributed& array) {
-  std::vector<std::int64_t> end;
-  for (std::size_t d = 0; d < array.dimensions(); ++d) end.push_back(box[d].end);
-  return end;
+/// The first indices of a box of the array (&Rows::begin), or those after its last (&Rows::end).
+std::vector<std::int64_t> corner_of(const Box& box, const AnyDistributed& array, std::int64_t Rows::*end) {
+  std::vector<std::int64_t> corner;
+  for (std::size_t d = 0; d < array.dimensions(); ++d) corner.push_back(box[d].*end);
+  return corner;
 }
 
 /// The elements that this rank owns: in the array itself, or in memory of their own if halos are between
@@ -87,7 +82,8 @@ void read_npy(const StreamRef& stream, const std::filesystem::path& path, const 
                                           std::string(to_string(array.element().scalar)) +
                                           " with the shape " + files::shape_text(wanted));
     const Box mine = array.box(array.world().rank());
-    Own(stream, array).read(file.read_box(begin_of(mine, array), end_of(mine, array)).data);
+    Own(stream, array)
+        .read(file.read_box(corner_of(mine, array, &Rows::begin), corner_of(mine, array, &Rows::end)).data);
   });
 } catch (...) {
   detail::rethrow_as_error();
@@ -103,7 +99,8 @@ void write_npy(const StreamRef& stream, const std::filesystem::path& path, const
       const HostArray mine = Own(stream, array).to_host();
       if (first) NpyFile::create(part, mine.type, file_shape(array));
       world.barrier();
-      NpyFile(part, NpyFile::Access::read_write).write_box(begin_of(array.box(world.rank()), array), mine);
+      NpyFile(part, NpyFile::Access::read_write)
+          .write_box(corner_of(array.box(world.rank()), array, &Rows::begin), mine);
       world.barrier();
       if (first) rename_file(part, path);
     });

@@ -30,7 +30,7 @@ struct Mark {
 
 struct Step {
   std::uint64_t position = 0;
-  std::vector<Mark> waits;  ///< complete before the step begins; of other queues when it runs
+  std::vector<Mark> waits;                        ///< complete before it begins; once submitted, of other queues
   VkCommandBuffer commands = VK_NULL_HANDLE;      ///< null for an empty batch and for a host step
   std::function<void()> host;                     ///< set for a host step
   std::vector<std::function<void()>> after;       ///< called when the batch has run, before it is complete

@@ -30,6 +30,10 @@ class ExactFunctions {
     return function("sqrt", type, 1,
                     [&](Builder& b, llvm::ArrayRef<Value*> x) { return exact_root(b, x[0], device_); });
   }
+  llvm::Function* fma(llvm::Type* type) {
+    return function("fma", type, 3,
+                    [&](Builder& b, llvm::ArrayRef<Value*> x) { return exact_fma(b, x, device_); });
+  }
   /// The quotient of two unsigned 64-bit integers.
   llvm::Function* divide_integers(llvm::Type* type) {
     llvm::BinaryOperator* wide = nullptr;
@@ -45,11 +49,6 @@ class ExactFunctions {
     if (wide) llvm::expandDivisionUpTo64Bits(wide);
     return f;
   }
-  /// Of numbers below 2^32.
-  static Value* narrow_quotient(Builder& b, Value* x, Value* y) {
-    llvm::Type* word = b.getInt32Ty();
-    return b.CreateZExt(b.CreateUDiv(b.CreateTrunc(x, word), b.CreateTrunc(y, word)), b.getInt64Ty());
-  }
   /// Replaces divisions and remainders of 64-bit integers in the whole module; says whether there were any.
   bool replace_integer_divisions() {
     std::vector<llvm::BinaryOperator*> divisions;
@@ -63,10 +62,6 @@ class ExactFunctions {
       division->eraseFromParent();
     }
     return !divisions.empty();
-  }
-  llvm::Function* fma(llvm::Type* type) {
-    return function("fma", type, 3,
-                    [&](Builder& b, llvm::ArrayRef<Value*> x) { return exact_fma(b, x, device_); });
   }
 
  private:
@@ -92,28 +87,38 @@ class ExactFunctions {
     return f;
   }
 
-  /// The magnitude of a signed integer, given its sign as 0 or -1.
-  static Value* magnitude(Builder& b, Value* x, Value* sign) {
-    return b.CreateSub(b.CreateXor(x, sign), sign);
+  /// Of numbers below 2^32.
+  static Value* narrow_quotient(Builder& b, Value* x, Value* y) {
+    llvm::Type* word = b.getInt32Ty();
+    return b.CreateZExt(b.CreateUDiv(b.CreateTrunc(x, word), b.CreateTrunc(y, word)), b.getInt64Ty());
   }
 
-  llvm::Value* integer_result(llvm::BinaryOperator& i) {
+  /// `x` with the sign changed where `sign` is -1; it is 0 elsewhere.
+  static Value* negated(Builder& b, Value* x, Value* sign) { return b.CreateSub(b.CreateXor(x, sign), sign); }
+
+  Value* quotient(Builder& b, Value* x, Value* y) {
+    const auto is_narrow = [&](const Value* v) {
+      return llvm::computeKnownBits(v, module_.getDataLayout()).countMinLeadingZeros() >= 32;
+    };
+    if (is_narrow(x) && is_narrow(y)) return narrow_quotient(b, x, y);
+    return b.CreateCall(divide_integers(x->getType()), {x, y});
+  }
+
+  Value* quotient_or_rest(Builder& b, Value* x, Value* y, bool rest) {
+    Value* whole = quotient(b, x, y);
+    return rest ? b.CreateSub(x, b.CreateMul(whole, y)) : whole;
+  }
+
+  Value* integer_result(llvm::BinaryOperator& i) {
     Builder b(&i);
     Value *x = i.getOperand(0), *y = i.getOperand(1);
     const auto code = i.getOpcode();
-    const bool has_sign = code == llvm::Instruction::SDiv || code == llvm::Instruction::SRem;
     const bool rest = code == llvm::Instruction::URem || code == llvm::Instruction::SRem;
-    Value* sign_of_x = has_sign ? b.CreateAShr(x, 63) : nullptr;
-    Value* sign = has_sign ? b.CreateXor(sign_of_x, b.CreateAShr(y, 63)) : nullptr;
-    if (has_sign) x = magnitude(b, x, sign_of_x), y = magnitude(b, y, b.CreateAShr(y, 63));
-    const llvm::DataLayout& layout = module_.getDataLayout();
-    const auto is_narrow = [&](const Value* v) {
-      return llvm::computeKnownBits(v, layout).countMinLeadingZeros() >= 32;
-    };
-    Value* quotient = is_narrow(x) && is_narrow(y) ? narrow_quotient(b, x, y)
-                                                   : b.CreateCall(divide_integers(i.getType()), {x, y});
-    Value* result = rest ? b.CreateSub(x, b.CreateMul(quotient, y)) : quotient;
-    return has_sign ? magnitude(b, result, rest ? sign_of_x : sign) : result;
+    if (code == llvm::Instruction::UDiv || code == llvm::Instruction::URem)
+      return quotient_or_rest(b, x, y, rest);
+    Value *sign_of_x = b.CreateAShr(x, 63), *sign_of_y = b.CreateAShr(y, 63);
+    Value* result = quotient_or_rest(b, negated(b, x, sign_of_x), negated(b, y, sign_of_y), rest);
+    return negated(b, result, rest ? sign_of_x : b.CreateXor(sign_of_x, sign_of_y));
   }
 
   llvm::Module& module_;
