@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST(Suite, ReportsNameTheJudgedDriver) {
+TEST(SuiteRun, ReportsNameTheJudgedDriver) {
   const json& driver = cpu_run().report.at("driver");
   EXPECT_EQ(driver.at("name"), "cpu");
   EXPECT_EQ(driver.at("sha256").get<std::string>().size(), 64u);
@@ -33,7 +33,7 @@ TEST(Suite, ReportsNameTheJudgedDriver) {
   EXPECT_THAT(cpu_run().page, HasSubstr("cpu conforms"));
 }
 
-TEST(Suite, CountsMatchTheRequirements) {
+TEST(SuiteRun, CountsMatchTheRequirements) {
   std::map<std::string, int> counted;
   for (const json& entry : cpu_run().report.at("requirements")) ++counted[entry.at("outcome")];
   for (const auto& [outcome, count] : cpu_run().report.at("counts").items())
@@ -43,7 +43,7 @@ TEST(Suite, CountsMatchTheRequirements) {
   EXPECT_EQ(cases, cpu_run().report.at("requirements").size());
 }
 
-TEST(Suite, UnsupportedAndSkippedAreDifferentOutcomes) {
+TEST(SuiteRun, UnsupportedAndSkippedAreDifferentOutcomes) {
   EXPECT_EQ(cpu_run().outcome_of("C4.62").at("outcome"), "unsupported");  // native streams
   EXPECT_EQ(cpu_run().outcome_of("C0.14").at("outcome"), "skipped");      // effect of a missing capability
   EXPECT_THAT(cpu_run().outcome_of("C4.62").at("message"), HasSubstr("NATIVE_STREAM"));
@@ -109,7 +109,7 @@ TEST(Suite, ExpectationsThatFitNothingAreRefused) {
   EXPECT_THAT(run.printed, HasSubstr("C1.999"));
 }
 
-TEST(Suite, RequirementsHaveSentences) {
+TEST(SuiteRun, RequirementsHaveSentences) {
   for (const json& entry : cpu_run().report.at("requirements")) {
     const std::string sentence = entry.at("sentence");
     EXPECT_GT(sentence.size(), 20u) << entry.at("id");

@@ -35,7 +35,8 @@ Judgement judge_odd(const std::string& fault, const std::string& arguments);
 /// Writes a file of expectations or of a simulator's configuration, and returns its path.
 std::string expectations_file(const std::string& text);
 
-/// The CPU driver's run with two devices, shared by the tests that inspect it.
+/// The reports of the CPU driver's run with two devices, shared by the tests that inspect them: of an earlier run whose
+/// reports are in the folder WEIR_SUITE_RUN, if it is set, else of a run of levels 0 to 5.
 const Judgement& cpu_run();
 
 /// The results that the driver's functions returned in the run.
