@@ -1,13 +1,14 @@
 /* The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code
  * can be loaded yet. It passes levels 0 and 1 of weir-conformance; replace the functions by those of your
- * device one by one. <weir/driver.h> is the contract. In C++, <weir/sdk/table.hpp> does most of these
- * checks. */
+ * device one by one. <weir/driver.h> is the contract. The library Weir::checks has the checks of arguments that all
+ * drivers make, those of launches and graphs too; <weir/sdk/checks.h> lists them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <weir/driver.h>
+#include <weir/sdk/checks.h>
 
 enum { alignment = 64 };
 #define CODE_FORMAT "none-yet" /* the format of code that module_load will accept */
@@ -31,43 +32,26 @@ static struct weir_device_t the_device;
 
 /* -- results -- */
 
-static weir_result fail(weir_status* status, weir_result code, const char* message) {
-  if (!status) return code;
-  weir_status filled = {.struct_size = status->struct_size, .code = code};
-  const size_t mine = sizeof filled < status->struct_size ? sizeof filled : status->struct_size;
-  if (mine > offsetof(weir_status, message)) {
-    /* As much of the message as fits, cut before a UTF-8 character rather than inside it. */
-    const size_t room = mine - offsetof(weir_status, message) - 1;
-    size_t length = strlen(message);
-    if (length > room)
-      for (length = room; length > 0 && ((unsigned char)message[length] & 0xc0) == 0x80;) --length;
-    memcpy(filled.message, message, length);
-  }
-  memcpy(status, &filled, mine);
-  return code;
-}
-
 static weir_result out_of_memory(weir_status* status) {
-  return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
+  return weir_fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
 }
 
-/* Copies a struct to the caller, whose version may have fewer fields than this driver's. */
-static void give(void* out, const void* mine, uint32_t my_size) {
-  const uint32_t size = *(uint32_t*)out;
-  memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
-         (size < my_size ? size : my_size) - sizeof size);
+static weir_result check_index(uint32_t index, weir_status* status) {
+  if (index != 0) return weir_fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  return WEIR_OK;
 }
 
 /* -- devices -- */
 
 static weir_result device_count(uint32_t* out_count, weir_status* status) {
-  (void)status; /* without the vendor's runtime: return fail(status, WEIR_ERROR_NO_LIBRARY, ...) */
+  (void)status; /* without the vendor's runtime: return weir_fail(status, WEIR_ERROR_NO_LIBRARY, ...) */
   *out_count = 1;
   return WEIR_OK;
 }
 
 static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
-  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  const weir_result result = check_index(index, status);
+  if (result != WEIR_OK) return result;
   *out_device = &the_device;
   return WEIR_OK;
 }
@@ -82,7 +66,8 @@ static uint64_t bytes_of(int pages) {
 }
 
 static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
-  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  const weir_result result = check_index(index, status);
+  if (result != WEIR_OK) return result;
   const weir_device_info mine = {.kind = WEIR_DEVICE_OTHER,
                                  .name = "The @NAME@ device",
                                  .vendor = "Your name",
@@ -99,8 +84,7 @@ static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_
                                  .max_argument_bytes = 4096,
                                  .memory_alignment = alignment,
                                  .recommended_streams = 1};
-  give(info, &mine, sizeof mine);
-  return WEIR_OK;
+  return weir_write_struct(info, &mine, sizeof mine, "info", status);
 }
 
 static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
@@ -158,7 +142,7 @@ static weir_result event_create(weir_device device, uint32_t flags, weir_event* 
                                 weir_status* status) {
   (void)device;
   if (flags != WEIR_EVENT_PLAIN)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
+    return weir_fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
   weir_event event = malloc(sizeof *event);
   if (!event) return out_of_memory(status);
   *out_event = event;
@@ -187,15 +171,11 @@ static weir_result event_reached(weir_event event, weir_status* status) {
 static weir_result memory_allocate(weir_device device, const weir_memory_options* asked,
                                    weir_allocation* out_allocation, weir_status* status) {
   (void)device;
-  weir_memory_options options = {0}; /* the struct of an older host is shorter: missing fields are zero */
-  memcpy(&options, asked, asked->struct_size < sizeof options ? asked->struct_size : sizeof options);
-  if (options.kind != WEIR_MEMORY_DEVICE)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
-  if (options.size == 0 || (options.alignment & (options.alignment - 1)))
-    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is no power of two");
+  weir_memory_options options;
+  const weir_result result = weir_check_memory_options(asked, 0 /* no pinned memory */, &options, status);
+  if (result != WEIR_OK) return result;
   if (options.alignment > alignment)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "the alignment is above 64");
-  if (options.size > SIZE_MAX - alignment) return out_of_memory(status);
+    return weir_fail(status, WEIR_ERROR_UNSUPPORTED, "options.alignment is above 64, the most that this driver has");
   weir_allocation allocation = malloc(sizeof *allocation);
   unsigned char* bytes = aligned_alloc(alignment, (options.size + alignment - 1) / alignment * alignment);
   if (!allocation || !bytes) {
@@ -216,15 +196,9 @@ static weir_result memory_free(weir_allocation allocation, weir_status* status) 
 }
 
 static weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
-  (void)status;
   const weir_memory_info mine = {
       .kind = WEIR_MEMORY_DEVICE, .size = allocation->size, .host_pointer = allocation->bytes};
-  give(info, &mine, sizeof mine);
-  return WEIR_OK;
-}
-
-static int inside(weir_allocation allocation, uint64_t offset, uint64_t size) {
-  return offset <= allocation->size && size <= allocation->size - offset;
+  return weir_write_struct(info, &mine, sizeof mine, "info", status);
 }
 
 static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size) {
@@ -237,37 +211,34 @@ static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t
 
 static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
                                   const void* source, uint64_t size, weir_status* status) {
-  if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
+  const weir_result result = weir_check_range(destination->size, offset, size, "destination", status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination->bytes + offset, source, size);
 }
 
 static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
                                 uint64_t offset, uint64_t size, weir_status* status) {
-  if (!inside(source, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the source");
+  const weir_result result = weir_check_range(source->size, offset, size, "source", status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination, source->bytes + offset, size);
 }
 
 static weir_result copy_on_device(weir_stream stream, weir_allocation destination,
                                   uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
                                   uint64_t size, weir_status* status) {
-  if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "a range exceeds its allocation");
-  if (destination == source && destination_offset < source_offset + size &&
-      source_offset < destination_offset + size)
-    return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
+  weir_result result = weir_check_range(destination->size, destination_offset, size, "destination", status);
+  if (result == WEIR_OK) result = weir_check_range(source->size, source_offset, size, "source", status);
+  if (result == WEIR_OK && destination == source)
+    result = weir_check_apart(destination_offset, source_offset, size, status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size);
 }
 
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                         const void* pattern, uint32_t pattern_size, weir_status* status) {
-  if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
-  const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
-  if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
-    return fail(status, WEIR_ERROR_INVALID,
-                "the pattern's size is not 1, 2, 4, 8 or 16, or does not divide the range");
+  weir_result result = weir_check_pattern(offset, size, pattern, pattern_size, status);
+  if (result == WEIR_OK) result = weir_check_range(destination->size, offset, size, "destination", status);
+  if (result != WEIR_OK) return result;
   pthread_mutex_lock(&stream->busy);
   for (uint64_t at = 0; at < size; at += pattern_size)
     memcpy(destination->bytes + offset + at, pattern, pattern_size);
@@ -280,32 +251,32 @@ static weir_result fill(weir_stream stream, weir_allocation destination, uint64_
 static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
                                weir_status* status) {
   (void)device, (void)out_module;
-  char message[WEIR_STATUS_MESSAGE_BYTES + 256]; /* `fail` cuts it */
+  char message[WEIR_STATUS_MESSAGE_BYTES + 256]; /* weir_fail cuts it */
   snprintf(message, sizeof message,
            "expected code of the format '" CODE_FORMAT "', found '%s' for '%s'; the @NAME@ driver loads no code yet",
            object->format ? object->format : "", object->target ? object->target : "");
-  return fail(status, WEIR_ERROR_CODE_OBJECT, message);
+  return weir_fail(status, WEIR_ERROR_CODE_OBJECT, message);
 }
 
 static weir_result module_unload(weir_module module, weir_status* status) {
   (void)module;
-  return fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
+  return weir_fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
 }
 
 static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      weir_kernel* out_kernel, weir_status* status) {
   (void)module, (void)name, (void)layout, (void)out_kernel;
-  return fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
+  return weir_fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
 }
 
 static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
   (void)kernel, (void)info;
-  return fail(status, WEIR_ERROR_INVALID, "kernel is not a kernel of the @NAME@ driver, which has none");
+  return weir_fail(status, WEIR_ERROR_INVALID, "kernel is not a kernel of the @NAME@ driver, which has none");
 }
 
 static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   (void)stream, (void)launch;
-  return fail(status, WEIR_ERROR_INVALID, "launch.kernel is not a kernel of the @NAME@ driver, which has none");
+  return weir_fail(status, WEIR_ERROR_INVALID, "launch.kernel is not a kernel of the @NAME@ driver, which has none");
 }
 
 /* -- the table and the entry point -- */
@@ -349,7 +320,7 @@ static const weir_driver_table table = {
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
                               weir_status* status) {
   if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
-    return fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
+    return weir_fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
   *out_table = &table;
   return WEIR_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that every driver must make before it submits anything: ranges, patterns, layouts, launches and the
-// nodes of graphs. table.hpp calls them. A Failure names the argument, the expectation and the finding.
+// nodes of graphs. table.hpp calls them. A Failure names the argument, the expectation and the finding. checks.h
+// offers them to other languages.
 #pragma once
 
 #include <bit>
@@ -116,8 +117,10 @@ inline weir_code_object check_code_object(const weir_code_object* asked) {
   return object;
 }
 
-/// Checks that a kernel's layout describes an argument block that the device accepts.
-inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& device, const char* kernel) {
+/// Checks that a kernel's layout describes an argument block that the device accepts. Device is a DeviceObject
+/// or has the same limits and argument_style.
+template <class Device>
+void check_layout(const weir_kernel_layout& layout, const Device& device, const char* kernel) {
   if (layout.argument_bytes > device.limits.max_argument_bytes)
     fail(WEIR_ERROR_INVALID, "kernel '%.128s': argument_bytes is %u; at most %u", kernel,
          layout.argument_bytes, device.limits.max_argument_bytes);
@@ -239,23 +242,49 @@ struct GraphNode {
   Pattern pattern;
 };
 
+/// Checks what a node has besides handles, ranges and its launch. Dependencies are checked only if `index` is
+/// given.
+inline weir_graph_node check_node_fields(const weir_graph_node* asked, const std::uint32_t* index) {
+  const weir_graph_node node = read_struct(asked, "node");
+  if (index && node.dependency_count) {
+    if (!node.dependencies)
+      fail(WEIR_ERROR_INVALID, "node.dependencies is null, but it has %u", node.dependency_count);
+    for (const std::uint32_t other : std::span(node.dependencies, node.dependency_count))
+      if (other >= *index) fail(WEIR_ERROR_INVALID, "it depends on node %u; expected one before it", other);
+  }
+  switch (node.kind) {
+    case WEIR_GRAPH_EMPTY:
+    case WEIR_GRAPH_COPY_ON_DEVICE:
+      break;
+    case WEIR_GRAPH_KERNEL:
+      if (!node.launch) fail(WEIR_ERROR_INVALID, "node.launch is null");
+      break;
+    case WEIR_GRAPH_COPY_TO_DEVICE:
+      if (!node.host_source && node.size) fail(WEIR_ERROR_INVALID, "node.host_source is null");
+      break;
+    case WEIR_GRAPH_COPY_TO_HOST:
+      if (!node.host_destination && node.size) fail(WEIR_ERROR_INVALID, "node.host_destination is null");
+      break;
+    case WEIR_GRAPH_FILL:
+      check_pattern(node.destination_offset, node.size, node.pattern, node.pattern_size);
+      break;
+    default:
+      fail(WEIR_ERROR_INVALID, "node.kind is %u; expected one of enum weir_graph_node_kind", node.kind);
+  }
+  return node;
+}
+
 /// Checks one node like the call of its kind. Dependencies are checked only if `index` is given.
 template <class Allocation, class Kernel, class Device>
 GraphNode<Allocation, Kernel> check_graph_node(const Device& device, const weir_graph_node* asked,
                                                const std::uint32_t* index) {
-  const weir_graph_node node = read_struct(asked, "node");
+  const weir_graph_node node = check_node_fields(asked, index);
   GraphNode<Allocation, Kernel> out;
   out.kind = node.kind;
   out.size = node.size;
   out.destination_offset = node.destination_offset;
   out.source_offset = node.source_offset;
-  if (index && node.dependency_count) {
-    if (!node.dependencies)
-      fail(WEIR_ERROR_INVALID, "node.dependencies is null, but it has %u", node.dependency_count);
-    out.dependencies = {node.dependencies, node.dependency_count};
-    for (const std::uint32_t other : out.dependencies)
-      if (other >= *index) fail(WEIR_ERROR_INVALID, "it depends on node %u; expected one before it", other);
-  }
+  if (index && node.dependency_count) out.dependencies = {node.dependencies, node.dependency_count};
   const auto destination = [&] {
     out.destination = &live<Allocation>(node.destination, "node.destination");
     check_device(device, *out.destination, "node.destination");
@@ -277,12 +306,10 @@ GraphNode<Allocation, Kernel> check_graph_node(const Device& device, const weir_
     case WEIR_GRAPH_COPY_TO_DEVICE:
       destination();
       out.host_source = node.host_source;
-      if (!node.host_source && node.size) fail(WEIR_ERROR_INVALID, "node.host_source is null");
       break;
     case WEIR_GRAPH_COPY_TO_HOST:
       source();
       out.host_destination = node.host_destination;
-      if (!node.host_destination && node.size) fail(WEIR_ERROR_INVALID, "node.host_destination is null");
       break;
     case WEIR_GRAPH_COPY_ON_DEVICE:
       destination();
@@ -293,8 +320,6 @@ GraphNode<Allocation, Kernel> check_graph_node(const Device& device, const weir_
       destination();
       out.pattern = check_pattern(node.destination_offset, node.size, node.pattern, node.pattern_size);
       break;
-    default:
-      fail(WEIR_ERROR_INVALID, "node.kind is %u; expected one of enum weir_graph_node_kind", node.kind);
   }
   return out;
 }

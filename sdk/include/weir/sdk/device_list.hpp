@@ -43,13 +43,7 @@ class DeviceList {
       device.index = index;
       device.capabilities = info.capabilities;
       device.argument_style = info.argument_style;
-      std::copy_n(info.max_grid, 3, device.limits.max_grid);
-      std::copy_n(info.max_block, 3, device.limits.max_block);
-      device.limits.max_block_threads = info.max_block_threads;
-      device.limits.max_shared_bytes = info.max_shared_bytes;
-      device.limits.max_argument_bytes = info.max_argument_bytes;
-      device.limits.memory_alignment = info.memory_alignment;
-      device.limits.lanes = info.lanes;
+      device.limits = limits_of(info);
       device.open();
     }
     ++device.openings;

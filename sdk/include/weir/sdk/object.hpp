@@ -152,7 +152,7 @@ void retire(T& object, const char* what) {
     fail(WEIR_ERROR_INVALID, "%s is being destroyed by another thread at the same time", what);
 }
 
-/// Limits of a launch; copied from weir_device_info when the device is opened.
+/// Limits of a launch.
 struct Limits {
   std::uint32_t max_grid[3] = {};
   std::uint32_t max_block[3] = {};
@@ -162,6 +162,18 @@ struct Limits {
   std::uint32_t memory_alignment = 0;
   std::uint32_t lanes = 0;
 };
+
+inline Limits limits_of(const weir_device_info& info) {
+  Limits limits;
+  std::copy_n(info.max_grid, 3, limits.max_grid);
+  std::copy_n(info.max_block, 3, limits.max_block);
+  limits.max_block_threads = info.max_block_threads;
+  limits.max_shared_bytes = info.max_shared_bytes;
+  limits.max_argument_bytes = info.max_argument_bytes;
+  limits.memory_alignment = info.memory_alignment;
+  limits.lanes = info.lanes;
+  return limits;
+}
 
 struct DeviceObject : Object {
   static constexpr Kind object_kind = Kind::device;
