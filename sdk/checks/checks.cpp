@@ -20,7 +20,8 @@ struct Device {
   std::uint32_t argument_style;
   Limits limits;
 
-  explicit Device(const weir_device_info& info) : argument_style(info.argument_style), limits(limits_of(info)) {}
+  explicit Device(const weir_device_info& info)
+      : argument_style(info.argument_style), limits(limits_of(info)) {}
 };
 
 struct Kernel {
@@ -43,7 +44,8 @@ weir_result weir_fail(weir_status* status, weir_result code, const char* message
   return code;
 }
 
-weir_result weir_read_struct(void* out, const void* in, std::uint32_t size, const char* what, weir_status* status) {
+weir_result weir_read_struct(void* out, const void* in, std::uint32_t size, const char* what,
+                             weir_status* status) {
   return guarded(status, [&] {
     if (!in) fail(WEIR_ERROR_INVALID, "%s is null", what);
     std::uint32_t given;
@@ -56,20 +58,21 @@ weir_result weir_read_struct(void* out, const void* in, std::uint32_t size, cons
   });
 }
 
-weir_result weir_write_struct(void* out, const void* mine, std::uint32_t size, const char* what, weir_status* status) {
+weir_result weir_write_struct(void* out, const void* mine, std::uint32_t size, const char* what,
+                              weir_status* status) {
   return guarded(status, [&] {
     if (!out) fail(WEIR_ERROR_INVALID, "%s is null", what);
     std::uint32_t given;
     std::memcpy(&given, out, sizeof given);
     if (given < sizeof given)
       fail(WEIR_ERROR_INVALID, "%s has struct_size %u; expected sizeof the struct, %u", what, given, size);
-    std::memcpy(static_cast<std::byte*>(out) + sizeof given, static_cast<const std::byte*>(mine) + sizeof given,
-                std::min(given, size) - sizeof given);
+    std::memcpy(static_cast<std::byte*>(out) + sizeof given,
+                static_cast<const std::byte*>(mine) + sizeof given, std::min(given, size) - sizeof given);
   });
 }
 
-weir_result weir_check_range(std::uint64_t allocation_size, std::uint64_t offset, std::uint64_t size, const char* what,
-                             weir_status* status) {
+weir_result weir_check_range(std::uint64_t allocation_size, std::uint64_t offset, std::uint64_t size,
+                             const char* what, weir_status* status) {
   return guarded(status, [&] { check_range(Allocation{allocation_size}, offset, size, what); });
 }
 
@@ -96,12 +99,13 @@ weir_result weir_check_external_memory(const weir_external_memory* asked, weir_e
   return guarded(status, [&] { *out = check_external_memory(asked); });
 }
 
-weir_result weir_check_code_object(const weir_code_object* asked, weir_code_object* out, weir_status* status) {
+weir_result weir_check_code_object(const weir_code_object* asked, weir_code_object* out,
+                                   weir_status* status) {
   return guarded(status, [&] { *out = check_code_object(asked); });
 }
 
-weir_result weir_check_layout(const weir_kernel_layout* asked, const weir_device_info* device, const char* kernel,
-                              weir_kernel_layout* out, weir_status* status) {
+weir_result weir_check_layout(const weir_kernel_layout* asked, const weir_device_info* device,
+                              const char* kernel, weir_kernel_layout* out, weir_status* status) {
   return guarded(status, [&] {
     const weir_kernel_layout layout = read_struct(asked, "layout");
     check_layout(layout, Device(*device), kernel);
@@ -109,8 +113,9 @@ weir_result weir_check_layout(const weir_kernel_layout* asked, const weir_device
   });
 }
 
-weir_result weir_check_launch(const weir_launch* asked, const weir_device_info* device, const weir_kernel_info* kernel,
-                              const char* name, std::uint32_t argument_bytes, weir_launch* out, weir_status* status) {
+weir_result weir_check_launch(const weir_launch* asked, const weir_device_info* device,
+                              const weir_kernel_info* kernel, const char* name, std::uint32_t argument_bytes,
+                              weir_launch* out, weir_status* status) {
   return guarded(status, [&] {
     const weir_launch launch = read_struct(asked, "launch");
     const Device limits(*device);
@@ -119,8 +124,8 @@ weir_result weir_check_launch(const weir_launch* asked, const weir_device_info* 
   });
 }
 
-weir_result weir_check_graph_node(const weir_graph_node* asked, const std::uint32_t* index, weir_graph_node* out,
-                                  weir_status* status) {
+weir_result weir_check_graph_node(const weir_graph_node* asked, const std::uint32_t* index,
+                                  weir_graph_node* out, weir_status* status) {
   return guarded(status, [&] { *out = check_node_fields(asked, index); });
 }
 

@@ -37,7 +37,9 @@ class Checks : public testing::Test {
     status = {};
     status.struct_size = sizeof status;
   }
-  void invalid(weir_result result, const std::string& message) { refused(result, WEIR_ERROR_INVALID, message); }
+  void invalid(weir_result result, const std::string& message) {
+    refused(result, WEIR_ERROR_INVALID, message);
+  }
 
   weir_status status{};
   weir_device_info device{};
@@ -65,7 +67,8 @@ TEST_F(Checks, StructsOfOlderHostsAreFilledWithZeros) {
   EXPECT_EQ(options.alignment, 0u);
   invalid(weir_read_struct(&options, nullptr, sizeof options, "options", &status), "options is null");
   older.struct_size = 4;
-  invalid(weir_read_struct(&options, &older, sizeof options, "options", &status), "options has struct_size 4");
+  invalid(weir_read_struct(&options, &older, sizeof options, "options", &status),
+          "options has struct_size 4");
 }
 
 TEST_F(Checks, StructsOfTheHostAreFilledUpToTheirSize) {
@@ -190,7 +193,9 @@ TEST_F(Checks, Launches) {
     asked.block[0] = 64;
     asked.dynamic_shared_bytes = 24;
   };
-  const auto check = [&] { return weir_check_launch(&asked, &device, &kernel, "step", 16, &launch, &status); };
+  const auto check = [&] {
+    return weir_check_launch(&asked, &device, &kernel, "step", 16, &launch, &status);
+  };
   reset();
   accepted(check());
   EXPECT_EQ(launch.grid[0], 1000u);
@@ -208,7 +213,8 @@ TEST_F(Checks, Launches) {
   invalid(check(), "launch.block has 128 threads; kernel 'step' takes at most 96");
   reset();
   asked.dynamic_shared_bytes = 25;
-  invalid(check(), "launch.dynamic_shared_bytes is 25; with the 1000 that kernel 'step' has of its own, at most 1024");
+  invalid(check(),
+          "launch.dynamic_shared_bytes is 25; with the 1000 that kernel 'step' has of its own, at most 1024");
   reset();
   asked.argument_bytes = 8;
   invalid(check(), "launch.argument_bytes is 8; kernel 'step' was looked up with 16");
@@ -226,7 +232,8 @@ TEST_F(Checks, GraphNodes) {
   asked.dependencies = dependencies;
   accepted(weir_check_graph_node(&asked, &fourth, &node, &status));
   EXPECT_EQ(node.dependencies, dependencies);
-  invalid(weir_check_graph_node(&asked, &third, &node, &status), "it depends on node 2; expected one before it");
+  invalid(weir_check_graph_node(&asked, &third, &node, &status),
+          "it depends on node 2; expected one before it");
   accepted(weir_check_graph_node(&asked, nullptr, &node, &status));  // as graph_update
   asked.dependencies = nullptr;
   invalid(weir_check_graph_node(&asked, &fourth, &node, &status), "node.dependencies is null, but it has 2");

@@ -2,7 +2,7 @@
  *
  * The smallest driver that runs kernels. Its one device is the machine's processor, and streams execute work
  * immediately. It fills every required slot of the table and offers one capability. sdk/docs/driver-abi.md
- * explains it step by step. */
+ * explains it step by step. The library Weir::checks checks the arguments. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <weir/driver.h>
+#include <weir/sdk/checks.h>
 #include <weir/sdk/cpu_kernel.h>
 
 enum { alignment = 64, max_argument_bytes = 4096, max_shared_bytes = 64 * 1024 };
@@ -34,11 +35,12 @@ struct weir_allocation_t {
 struct weir_kernel_t {
   weir_cpu_kernel function;
   uint32_t argument_bytes; /* of the layout: the driver uses nothing else of it */
+  char name[128];          /* for messages */
   struct weir_kernel_t* next;
 };
 struct weir_module_t {
   void* library;
-  int file; /* stays open: the dynamic linker identifies libraries by inode number */
+  int file;                /* stays open: the dynamic linker identifies libraries by inode number */
   pthread_mutex_t looking; /* guards the list */
   struct weir_kernel_t* kernels;
 };
@@ -47,45 +49,29 @@ static struct weir_device_t the_device;
 
 /* -- results -- */
 
-static weir_result fail(weir_status* status, weir_result code, const char* message) {
-  if (!status) return code;
-  weir_status filled = {.struct_size = status->struct_size, .code = code};
-  const size_t mine = sizeof filled < status->struct_size ? sizeof filled : status->struct_size;
-  if (mine > offsetof(weir_status, message)) {
-    /* As much of the message as fits, cut before a UTF-8 character rather than inside it. */
-    const size_t room = mine - offsetof(weir_status, message) - 1;
-    size_t length = strlen(message);
-    if (length > room)
-      for (length = room; length > 0 && ((unsigned char)message[length] & 0xc0) == 0x80;) --length;
-    memcpy(filled.message, message, length);
-  }
-  memcpy(status, &filled, mine);
-  return code;
-}
-
 static weir_result out_of_memory(weir_status* status) {
-  return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
+  return weir_fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
 }
 
-/* Copies a struct to the caller, whose version may have fewer fields than this driver's. */
-static void give(void* out, const void* mine, uint32_t my_size) {
-  const uint32_t size = *(uint32_t*)out;
-  memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
-         (size < my_size ? size : my_size) - sizeof size);
+static weir_result check_index(uint32_t index, weir_status* status) {
+  if (index != 0)
+    return weir_fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  return WEIR_OK;
 }
 
 /* -- devices -- */
 
 static weir_result device_count(uint32_t* out_count, weir_status* status) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return fail(status, WEIR_ERROR_NO_DEVICE,
-                "this processor is older than x86-64-v3, for which kernels are compiled");
+    return weir_fail(status, WEIR_ERROR_NO_DEVICE,
+                     "this processor is older than x86-64-v3, for which kernels are compiled");
   *out_count = 1;
   return WEIR_OK;
 }
 
 static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
-  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  const weir_result result = check_index(index, status);
+  if (result != WEIR_OK) return result;
   *out_device = &the_device;
   return WEIR_OK;
 }
@@ -99,27 +85,30 @@ static uint64_t bytes_of(int pages) {
   return (uint64_t)sysconf(pages) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Without the sizes of memory, which change. The checks of layouts and launches read the limits. */
+static const weir_device_info device_info = {.kind = WEIR_DEVICE_CPU,
+                                             .name = "The processor, one block at a time",
+                                             .vendor = "Weir's examples",
+                                             .capabilities = WEIR_CAP_DEVICE_ADDRESS,
+                                             .argument_style = WEIR_ARGUMENT_ADDRESS,
+                                             .code_target_count = 1,
+                                             .code_targets = {{"elf-x86_64", "x86-64-v3"}},
+                                             .multiprocessors = 1,
+                                             .lanes = 1,
+                                             .max_block_threads = 1,
+                                             .max_block = {1, 1, 1},
+                                             .max_grid = {INT32_MAX, UINT16_MAX, UINT16_MAX},
+                                             .max_shared_bytes = max_shared_bytes,
+                                             .max_argument_bytes = max_argument_bytes,
+                                             .memory_alignment = alignment,
+                                             .recommended_streams = 1};
+
 static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
-  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
-  const weir_device_info mine = {.kind = WEIR_DEVICE_CPU,
-                                 .name = "The processor, one block at a time",
-                                 .vendor = "Weir's examples",
-                                 .capabilities = WEIR_CAP_DEVICE_ADDRESS,
-                                 .total_memory = bytes_of(_SC_PHYS_PAGES),
-                                 .argument_style = WEIR_ARGUMENT_ADDRESS,
-                                 .code_target_count = 1,
-                                 .code_targets = {{"elf-x86_64", "x86-64-v3"}},
-                                 .multiprocessors = 1,
-                                 .lanes = 1,
-                                 .max_block_threads = 1,
-                                 .max_block = {1, 1, 1},
-                                 .max_grid = {INT32_MAX, UINT16_MAX, UINT16_MAX},
-                                 .max_shared_bytes = max_shared_bytes,
-                                 .max_argument_bytes = max_argument_bytes,
-                                 .memory_alignment = alignment,
-                                 .recommended_streams = 1};
-  give(info, &mine, sizeof mine);
-  return WEIR_OK;
+  const weir_result result = check_index(index, status);
+  if (result != WEIR_OK) return result;
+  weir_device_info mine = device_info;
+  mine.total_memory = bytes_of(_SC_PHYS_PAGES);
+  return weir_write_struct(info, &mine, sizeof mine, "info", status);
 }
 
 static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
@@ -177,7 +166,7 @@ static weir_result event_create(weir_device device, uint32_t flags, weir_event* 
                                 weir_status* status) {
   (void)device;
   if (flags != WEIR_EVENT_PLAIN)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
+    return weir_fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
   weir_event event = malloc(sizeof *event);
   if (!event) return out_of_memory(status);
   *out_event = event;
@@ -206,15 +195,12 @@ static weir_result event_reached(weir_event event, weir_status* status) {
 static weir_result memory_allocate(weir_device device, const weir_memory_options* asked,
                                    weir_allocation* out_allocation, weir_status* status) {
   (void)device;
-  weir_memory_options options = {0}; /* the struct of an older host is shorter: missing fields are zero */
-  memcpy(&options, asked, asked->struct_size < sizeof options ? asked->struct_size : sizeof options);
-  if (options.kind != WEIR_MEMORY_DEVICE)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
-  if (options.size == 0 || (options.alignment & (options.alignment - 1)))
-    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is no power of two");
+  weir_memory_options options;
+  const weir_result result = weir_check_memory_options(asked, 0 /* no pinned memory */, &options, status);
+  if (result != WEIR_OK) return result;
   if (options.alignment > alignment)
-    return fail(status, WEIR_ERROR_UNSUPPORTED, "the alignment is above 64");
-  if (options.size > SIZE_MAX - alignment) return out_of_memory(status);
+    return weir_fail(status, WEIR_ERROR_UNSUPPORTED,
+                     "options.alignment is above 64, the most that this driver has");
   weir_allocation allocation = malloc(sizeof *allocation);
   unsigned char* bytes = aligned_alloc(alignment, (options.size + alignment - 1) / alignment * alignment);
   if (!allocation || !bytes) {
@@ -235,17 +221,11 @@ static weir_result memory_free(weir_allocation allocation, weir_status* status) 
 }
 
 static weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
-  (void)status;
   const weir_memory_info mine = {.kind = WEIR_MEMORY_DEVICE,
                                  .size = allocation->size,
                                  .device_address = (uint64_t)(uintptr_t)allocation->bytes,
                                  .host_pointer = allocation->bytes};
-  give(info, &mine, sizeof mine);
-  return WEIR_OK;
-}
-
-static int inside(weir_allocation allocation, uint64_t offset, uint64_t size) {
-  return offset <= allocation->size && size <= allocation->size - offset;
+  return weir_write_struct(info, &mine, sizeof mine, "info", status);
 }
 
 static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size) {
@@ -258,36 +238,34 @@ static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t
 
 static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
                                   const void* source, uint64_t size, weir_status* status) {
-  if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
+  const weir_result result = weir_check_range(destination->size, offset, size, "destination", status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination->bytes + offset, source, size);
 }
 
 static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
                                 uint64_t offset, uint64_t size, weir_status* status) {
-  if (!inside(source, offset, size)) return fail(status, WEIR_ERROR_INVALID, "the range exceeds the source");
+  const weir_result result = weir_check_range(source->size, offset, size, "source", status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination, source->bytes + offset, size);
 }
 
 static weir_result copy_on_device(weir_stream stream, weir_allocation destination,
                                   uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
                                   uint64_t size, weir_status* status) {
-  if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "a range exceeds its allocation");
-  if (destination == source && destination_offset < source_offset + size &&
-      source_offset < destination_offset + size)
-    return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
+  weir_result result = weir_check_range(destination->size, destination_offset, size, "destination", status);
+  if (result == WEIR_OK) result = weir_check_range(source->size, source_offset, size, "source", status);
+  if (result == WEIR_OK && destination == source)
+    result = weir_check_apart(destination_offset, source_offset, size, status);
+  if (result != WEIR_OK) return result;
   return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size);
 }
 
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                         const void* pattern, uint32_t pattern_size, weir_status* status) {
-  if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
-  const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
-  if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
-    return fail(status, WEIR_ERROR_INVALID,
-                "the pattern's size is not 1, 2, 4, 8 or 16, or does not divide the range");
+  weir_result result = weir_check_pattern(offset, size, pattern, pattern_size, status);
+  if (result == WEIR_OK) result = weir_check_range(destination->size, offset, size, "destination", status);
+  if (result != WEIR_OK) return result;
   pthread_mutex_lock(&stream->busy);
   for (uint64_t at = 0; at < size; at += pattern_size)
     memcpy(destination->bytes + offset + at, pattern, pattern_size);
@@ -300,18 +278,22 @@ static weir_result fill(weir_stream stream, weir_allocation destination, uint64_
 static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
                                weir_status* status) {
   (void)device;
-  if (strcmp(object->format, "elf-x86_64") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT, "the format is unknown; expected elf-x86_64");
-  const char* target = object->target ? object->target : "";
+  weir_code_object code;
+  const weir_result result = weir_check_code_object(object, &code, status);
+  if (result != WEIR_OK) return result;
+  if (strcmp(code.format, "elf-x86_64") != 0)
+    return weir_fail(status, WEIR_ERROR_CODE_OBJECT, "the format is unknown; expected elf-x86_64");
+  const char* target = code.target;
   if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0) {
-    char message[2 * WEIR_STATUS_MESSAGE_BYTES]; /* `fail` cuts it */
-    snprintf(message, sizeof message, "the code object is for '%s'; expected x86-64, x86-64-v2 or x86-64-v3", target);
-    return fail(status, WEIR_ERROR_CODE_OBJECT, message);
+    char message[2 * WEIR_STATUS_MESSAGE_BYTES]; /* weir_fail cuts it */
+    snprintf(message, sizeof message, "the code object is for '%s'; expected x86-64, x86-64-v2 or x86-64-v3",
+             target);
+    return weir_fail(status, WEIR_ERROR_CODE_OBJECT, message);
   }
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);
-  if (file < 0) return fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
+  if (file < 0) return weir_fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
   void* library = NULL;
-  if (write(file, object->data, object->size) == (ssize_t)object->size) {
+  if (write(file, code.data, code.size) == (ssize_t)code.size) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -319,11 +301,10 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
   weir_module module = library ? malloc(sizeof *module) : NULL;
   if (!module) {
     const char* why = library ? "the host has no memory left" : dlerror();
-    const weir_result result =
-        fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object is truncated");
+    weir_fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object is truncated");
     if (library) dlclose(library);
     close(file);
-    return result;
+    return WEIR_ERROR_CODE_OBJECT;
   }
   *module = (struct weir_module_t){.library = library, .file = file};
   pthread_mutex_init(&module->looking, NULL);
@@ -344,27 +325,23 @@ static weir_result module_unload(weir_module module, weir_status* status) {
   return WEIR_OK;
 }
 
-static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
+static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* asked,
                                      weir_kernel* out_kernel, weir_status* status) {
   void* symbol = dlsym(module->library, name);
-  if (!symbol) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
-  if (layout->argument_bytes > max_argument_bytes)
-    return fail(status, WEIR_ERROR_INVALID, "the argument block exceeds the device's limit");
-  for (uint32_t i = 0; i < layout->parameter_count; ++i) {
-    const weir_parameter* parameter = &layout->parameters[i];
-    if (parameter->offset > layout->argument_bytes ||
-        parameter->size > layout->argument_bytes - parameter->offset)
-      return fail(status, WEIR_ERROR_INVALID, "a parameter is not inside the argument block");
-  }
+  if (!symbol) return weir_fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
+  weir_kernel_layout layout;
+  weir_result result = weir_check_layout(asked, &device_info, name, &layout, status);
+  if (result != WEIR_OK) return result;
   weir_cpu_kernel function;
   memcpy(&function, &symbol, sizeof function);
-  weir_result result = WEIR_OK;
   pthread_mutex_lock(&module->looking);
   struct weir_kernel_t* kernel = module->kernels;
-  while (kernel && (kernel->function != function || kernel->argument_bytes != layout->argument_bytes))
+  while (kernel && (kernel->function != function || kernel->argument_bytes != layout.argument_bytes))
     kernel = kernel->next;
   if (!kernel && (kernel = malloc(sizeof *kernel))) {
-    *kernel = (struct weir_kernel_t){function, layout->argument_bytes, module->kernels};
+    *kernel = (struct weir_kernel_t){
+        .function = function, .argument_bytes = layout.argument_bytes, .next = module->kernels};
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
     module->kernels = kernel;
   }
   if (kernel)
@@ -375,36 +352,31 @@ static weir_result module_get_kernel(weir_module module, const char* name, const
   return result;
 }
 
+static const weir_kernel_info kernel_info = {.max_block_threads = 1, .lanes = 1};
+
 static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
-  (void)kernel, (void)status;
-  const weir_kernel_info mine = {.max_block_threads = 1, .lanes = 1};
-  give(info, &mine, sizeof mine);
-  return WEIR_OK;
+  (void)kernel;
+  return weir_write_struct(info, &kernel_info, sizeof kernel_info, "info", status);
 }
 
-static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
-  if (launch->argument_bytes != launch->kernel->argument_bytes)
-    return fail(status, WEIR_ERROR_INVALID, "the arguments have another size than in the kernel's layout");
-  if (launch->dynamic_shared_bytes > max_shared_bytes)
-    return fail(status, WEIR_ERROR_INVALID, "the shared memory exceeds the device's limit");
-  if (launch->block[0] != 1 || launch->block[1] != 1 || launch->block[2] != 1)
-    return fail(status, WEIR_ERROR_INVALID, "the block is not 1 x 1 x 1");
-  if (launch->grid[0] - 1 >= INT32_MAX || launch->grid[1] - 1 >= UINT16_MAX ||
-      launch->grid[2] - 1 >= UINT16_MAX)
-    return fail(status, WEIR_ERROR_INVALID, "a dimension of the grid is 0 or past the device's limit");
+static weir_result kernel_launch(weir_stream stream, const weir_launch* asked, weir_status* status) {
+  weir_launch launch;
+  const weir_result result = weir_check_launch(asked, &device_info, &kernel_info, asked->kernel->name,
+                                               asked->kernel->argument_bytes, &launch, status);
+  if (result != WEIR_OK) return result;
 
   _Alignas(16) unsigned char arguments[max_argument_bytes];
-  memcpy(arguments, launch->arguments, launch->argument_bytes);
+  memcpy(arguments, launch.arguments, launch.argument_bytes);
   _Alignas(64) unsigned char shared[max_shared_bytes];
   weir_cpu_run run = {.struct_size = sizeof run,
                       .block = {1, 1, 1},
-                      .shared_bytes = launch->dynamic_shared_bytes,
-                      .end_block = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
-                      .shared = launch->dynamic_shared_bytes ? shared : NULL};
-  memcpy(run.grid, launch->grid, sizeof run.grid);
+                      .shared_bytes = launch.dynamic_shared_bytes,
+                      .end_block = (uint64_t)launch.grid[0] * launch.grid[1] * launch.grid[2],
+                      .shared = launch.dynamic_shared_bytes ? shared : NULL};
+  memcpy(run.grid, launch.grid, sizeof run.grid);
 
   pthread_mutex_lock(&stream->busy);
-  launch->kernel->function(arguments, &run); /* all blocks in one run */
+  launch.kernel->function(arguments, &run); /* all blocks in one run */
   pthread_mutex_unlock(&stream->busy);
   return WEIR_OK;
 }
@@ -450,7 +422,7 @@ static const weir_driver_table table = {
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
                               weir_status* status) {
   if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
-    return fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
+    return weir_fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
   *out_table = &table;
   return WEIR_OK;
 }

@@ -1,7 +1,7 @@
 /* The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code
  * can be loaded yet. It passes levels 0 and 1 of weir-conformance; replace the functions by those of your
- * device one by one. <weir/driver.h> is the contract. The library Weir::checks has the checks of arguments that all
- * drivers make, those of launches and graphs too; <weir/sdk/checks.h> lists them. */
+ * device one by one. <weir/driver.h> is the contract. The library Weir::checks has the checks of arguments
+ * that all drivers make, those of launches and graphs too; <weir/sdk/checks.h> lists them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static weir_result out_of_memory(weir_status* status) {
 }
 
 static weir_result check_index(uint32_t index, weir_status* status) {
-  if (index != 0) return weir_fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  if (index != 0)
+    return weir_fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
   return WEIR_OK;
 }
 
@@ -175,7 +176,8 @@ static weir_result memory_allocate(weir_device device, const weir_memory_options
   const weir_result result = weir_check_memory_options(asked, 0 /* no pinned memory */, &options, status);
   if (result != WEIR_OK) return result;
   if (options.alignment > alignment)
-    return weir_fail(status, WEIR_ERROR_UNSUPPORTED, "options.alignment is above 64, the most that this driver has");
+    return weir_fail(status, WEIR_ERROR_UNSUPPORTED,
+                     "options.alignment is above 64, the most that this driver has");
   weir_allocation allocation = malloc(sizeof *allocation);
   unsigned char* bytes = aligned_alloc(alignment, (options.size + alignment - 1) / alignment * alignment);
   if (!allocation || !bytes) {
@@ -253,7 +255,8 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
   (void)device, (void)out_module;
   char message[WEIR_STATUS_MESSAGE_BYTES + 256]; /* weir_fail cuts it */
   snprintf(message, sizeof message,
-           "expected code of the format '" CODE_FORMAT "', found '%s' for '%s'; the @NAME@ driver loads no code yet",
+           "expected code of the format '" CODE_FORMAT
+           "', found '%s' for '%s'; the @NAME@ driver loads no code yet",
            object->format ? object->format : "", object->target ? object->target : "");
   return weir_fail(status, WEIR_ERROR_CODE_OBJECT, message);
 }
@@ -276,7 +279,8 @@ static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, w
 
 static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   (void)stream, (void)launch;
-  return weir_fail(status, WEIR_ERROR_INVALID, "launch.kernel is not a kernel of the @NAME@ driver, which has none");
+  return weir_fail(status, WEIR_ERROR_INVALID,
+                   "launch.kernel is not a kernel of the @NAME@ driver, which has none");
 }
 
 /* -- the table and the entry point -- */

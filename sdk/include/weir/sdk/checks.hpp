@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that every driver must make before it submits anything: ranges, patterns, layouts, launches and the
-// nodes of graphs. table.hpp calls them. A Failure names the argument, the expectation and the finding. checks.h
-// offers them to other languages.
+// nodes of graphs. table.hpp calls them. A Failure names the argument, the expectation and the finding.
+// checks.h offers them to other languages.
 #pragma once
 
 #include <bit>
@@ -117,8 +117,8 @@ inline weir_code_object check_code_object(const weir_code_object* asked) {
   return object;
 }
 
-/// Checks that a kernel's layout describes an argument block that the device accepts. Device is a DeviceObject
-/// or has the same limits and argument_style.
+/// Checks that a kernel's layout describes an argument block that the device accepts. Device is a
+/// DeviceObject or has the same limits and argument_style.
 template <class Device>
 void check_layout(const weir_kernel_layout& layout, const Device& device, const char* kernel) {
   if (layout.argument_bytes > device.limits.max_argument_bytes)
