@@ -4,6 +4,9 @@
 # Every target: target_link_libraries(t PRIVATE weir_compiler).
 add_library(weir_compiler INTERFACE)
 target_compile_options(weir_compiler INTERFACE -Wall -Wextra -Werror)
+# The memory of thread_local variables exists from a thread's start. In libraries that are opened at run time it would
+# otherwise be allocated at a thread's first use, and without memory for it the process ends.
+target_compile_options(weir_compiler INTERFACE -ftls-model=initial-exec)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 at -O3 warns wrongly about "text" + std::string: gcc.gnu.org/bugzilla/show_bug.cgi?id=105651.
   target_compile_options(weir_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
