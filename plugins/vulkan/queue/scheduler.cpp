@@ -13,16 +13,15 @@ void Scheduler::start(std::uint32_t queues, std::uint32_t urgent) {
   stopping_ = false;
   workers_.start();
   for (std::uint32_t i = 0; i < queues; ++i) {
-    auto queue = std::make_unique<Queue>();
-    device_.vk.vkGetDeviceQueue(device_.handle, device_.physical->family, i, &queue->handle);
-    queue->urgent = i + urgent >= queues;
+    Queue& queue = *queues_.emplace_back(std::make_unique<Queue>());  // stop() ends those of a failed start too
+    device_.vk.vkGetDeviceQueue(device_.handle, device_.physical->family, i, &queue.handle);
+    queue.urgent = i + urgent >= queues;
     auto type = make<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
     auto create = make<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
     create.pNext = &type;
-    check(device_.vk.vkCreateSemaphore(device_.handle, &create, nullptr, &queue->semaphore),
+    check(device_.vk.vkCreateSemaphore(device_.handle, &create, nullptr, &queue.semaphore),
           "create a timeline semaphore");
-    queues_.push_back(std::move(queue));
   }
 }
 
