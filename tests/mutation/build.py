@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and links single files of a finished build, from a copy of the sources. Neither the build's files nor the
-sources are written."""
+"""Compiles a component's files with all mutants, and links its library and test programs with them. Neither the build's
+files nor the sources are written."""
+import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -8,98 +10,194 @@ import shlex
 import shutil
 import subprocess
 
-# Warnings about a mutant are no reason to reject it. Faster code would only cost time.
-COMPILE_OPTIONS = ["-w", "-O1"]
+from mutants import add_ordinals
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLANG = "clang++-22"
+# Debug information gives each instruction its line. -O1 keeps the tests fast. Warnings say nothing about mutants.
+COMPILE_OPTIONS = ["-w", "-O1", "-g", "-fno-discard-value-names"]
+# Programs and libraries of every system, which differ between systems.
+OF_THE_SYSTEM = re.compile(r"/(ld-linux|libc\.|libm\.|libpthread\.|libdl\.|librt\.|linux-vdso|libresolv\.|libutil\.)")
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, cwd=None, **options):
+    made = subprocess.run(command, cwd=cwd, text=True, timeout=1800, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          **options)
+    if made.returncode != 0:
+        raise Failed(f"'{' '.join(command) if isinstance(command, list) else command}' ended with {made.returncode}; "
+                     f"expected 0:\n{made.stdout[-3000:]}")
+    return made.stdout
+
+
+class Place:
+    """A folder with the build's layout: links to all of its files, in whose place mutated ones can be written."""
+
+    def __init__(self, built, folder):
+        self.folder = folder
+        real = {"bin", "lib", "lib/weir", "lib/weir/drivers"}
+        for path in [""] + sorted(real):
+            (folder / path).mkdir(parents=True, exist_ok=True)
+            for entry in (built / path).iterdir() if (built / path).is_dir() else []:
+                name = f"{path}/{entry.name}".lstrip("/")
+                if name not in real and not (folder / name).exists():
+                    (folder / name).symlink_to(entry.resolve())
+
+    def own(self, name):
+        """The path `name`, which holds a file instead of a link from now on: programs find their folder by it."""
+        path = self.folder / name
+        if path.is_symlink():
+            target = path.resolve()
+            path.unlink()
+            shutil.copy2(target, path)
+        return path
 
 
 class Build:
-    """The objects of one component: a folder of sources that the target `owner` compiles."""
+    def __init__(self, component, source, build, folder, jobs):
+        self.component, self.build, self.folder, self.jobs = component, build.resolve(), folder, jobs
+        self.root = source / component["root"]
+        self.objects = folder / "objects"
+        self.objects.mkdir(parents=True)
+        self.plugin = self.build / "lib/weir/mutation/weir_mutation_plugin.so"
+        found = set()
+        for pattern in component["files"]:
+            found.update(self.root.glob(pattern))
+        self.files = sorted(str(path) for path in found)
 
-    def __init__(self, build, root, scratch):
-        self.build, self.root, self.scratch = build.resolve(), root.resolve(), scratch
-        self.sources = scratch / "source"
-        self.objects = scratch / "objects"
-        shutil.copytree(self.root, self.sources)
-        self.objects.mkdir()
-        self.plain = {}  # object of the build -> objects of the same files, compiled one by one
-        self.links = {}
-
-    def run(self, command, shell=False, cwd=None):
-        environment = dict(os.environ, CCACHE_DISABLE="1")
-        return subprocess.run(command, shell=shell, cwd=cwd or self.build, env=environment, text=True, timeout=600,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    def make(self):
+        """Builds what the component's tests need: a finished build takes no time here."""
+        run(["cmake", "--build", str(self.build), "--parallel", str(self.jobs), "--target", *self.component["needs"]])
 
     def commands(self, target):
         """The commands that build `target`, from the build's own description."""
-        if target not in self.links:
-            self.links[target] = self.run(["ninja", "-t", "commands", target]).stdout.splitlines()
-        return self.links[target]
+        return run(["ninja", "-t", "commands", target], cwd=self.build).splitlines()
 
-    def unit_of(self, target, file):
-        """The command whose object contains `file`, its object, and all files of the component in that object."""
-        path = str(self.root / file)
-        for command in self.commands(target):
+    def units(self):
+        """(command, object) of each object with files of the component."""
+        files = set(self.files)
+        for command in self.commands(next(iter(self.component["link"]))):
             if not (match := re.search(r" -o (\S+\.o) -c (\S+)$", command)):
                 continue
             unit = pathlib.Path(match[2])
-            if unit.suffix == ".cxx" and "/Unity/" in match[2]:
-                files = re.findall(r'#include "([^"]+)"', unit.read_text())
+            if "/Unity/" in match[2]:
+                parts = re.findall(r'#include "([^"]+)"', unit.read_text())
             else:
-                files = [match[2]]
-            if path in files:
-                return command, match[1], [os.path.relpath(one, self.root) for one in files]
-        raise SystemExit(f"no command of target {target} compiles {path}; expected {self.build} to be a build of this "
-                         "tree with ninja")
+                parts = [match[2]]
+            if files.intersection(parts):
+                yield command, match[1]
 
-    def compile(self, command, file, object_file):
-        """Compiles the copy of `file`; None, or the compiler's messages."""
-        arguments = shlex.split(re.sub(r" -MD -MT \S+ -MF \S+ -o \S+ -c \S+$", "", command))
-        arguments = [one.replace(f"-I{self.root}", f"-I{self.sources}") for one in arguments]
-        made = self.run(arguments + COMPILE_OPTIONS + ["-o", str(object_file), "-c", str(self.sources / file)])
-        return None if made.returncode == 0 else made.stdout
-
-    def object_bytes(self, object_file):
-        """What the object contributes to a program: without symbols of local use, debug data and comments."""
-        stripped = object_file.with_suffix(".stripped")
-        made = self.run(["objcopy", "--strip-unneeded", "--remove-section=.comment", str(object_file), str(stripped)])
-        if made.returncode != 0:
-            raise SystemExit(f"objcopy of {object_file} failed: {made.stdout}")
-        return stripped.read_bytes()
-
-    def plain_objects(self, target, file):
-        """The unmutated objects of all files that share an object with `file`: a dictionary from file to object."""
-        command, unit, files = self.unit_of(target, file)
-        if unit not in self.plain:
-            objects = {}
-            for one in files:
-                objects[one] = self.objects / (one.replace("/", "+") + ".o")
-                if errors := self.compile(command, one, objects[one]):
-                    raise SystemExit(f"{one} does not compile on its own:\n{errors[-3000:]}")
-            self.plain[unit] = objects
-        return command, unit, self.plain[unit]
+    def compile(self, number, command):
+        """The object and the list of its mutants."""
+        made = self.objects / f"{number}.o"
+        listed = self.objects / f"{number}.json"
+        words = shlex.split(command)
+        unit, kept, skip = words[-1], [], 0
+        start = next(i for i, word in enumerate(words) if word.startswith("-"))
+        for i, word in enumerate(words[start:], start):
+            if skip:
+                skip -= 1
+            elif word == "-include" and "cmake_pch" in words[i + 1]:
+                skip = 1  # precompiled for another compiler; every file includes its headers itself
+            elif word == "-Xclang":
+                skip = 1
+            elif word in ("-MT", "-MF", "-o", "-c"):
+                skip = 1
+            elif word not in ("-MD", "-fpch-preprocess", "-Winvalid-pch"):
+                kept.append(word)
+        environment = dict(os.environ, WEIR_MUTATION_FILES=str(self.objects / "files"), WEIR_MUTATION_LIST=str(listed))
+        run([CLANG, *kept, *COMPILE_OPTIONS, f"-fpass-plugin={self.plugin}", "-o", str(made), "-c", unit], cwd=self.build,
+            env=environment)
+        return made, json.loads(listed.read_text())
 
     def link(self, target, output, replaced):
-        """Links `target` as `output`. `replaced`: object of the build -> the objects used in its place."""
+        """Links `target` as `output`. `replaced`: object of the build -> the object used in its place."""
         # A library's link may be followed by a command that makes its links by name.
         command = next((one for one in reversed(self.commands(target)) if " -o " in one and " -c " not in one), None)
         if not command:
-            raise SystemExit(f"no command of target {target} links anything; expected a program or a library")
+            raise Failed(f"no command of target {target} links anything; expected a program or a library")
         match = re.search(r" -o (\S+)", command)
-        command = command.replace(match[0], f" -o {output}", 1)
-        given = []
-        for unit, objects in replaced.items():
-            text = " ".join(map(str, objects))
+        given = [str(self.selector)]
+        for unit, made in replaced.items():
             if f" {unit} " in command:
-                command = command.replace(f" {unit} ", f" {text} ")
+                command = command.replace(f" {unit} ", f" {made} ")
             else:
-                given.append(text)
+                given.append(str(made))
         # The first of an archive's objects defines a symbol: the archive's own object is then not linked.
-        command = command.replace(f" -o {output}", f" -o {output} {' '.join(given)}", 1)
+        command = command.replace(match[0], f" -o {output} {' '.join(given)}", 1)
         # Steps after the link, such as looking for the program's tests, concern the build's own program.
         command = re.sub(r"^: && ", "", command).split(" && ")[0]
         if shutil.which("ld.lld"):
             command += " -fuse-ld=lld"
-        made = self.run(command, shell=True)
-        if made.returncode != 0:
-            return made.stdout
-        return None
+        output.unlink(missing_ok=True)
+        run(command, cwd=self.build, shell=True)
+
+    def prepare(self):
+        """Fills the folder: `place` has the programs and libraries with mutants. Returns the list of mutants."""
+        (self.objects / "files").write_text("\n".join(self.files) + "\n")
+        self.selector = self.objects / "selector.o"
+        run([CLANG, "-std=c++20", "-O1", "-fPIC", "-c", str(HERE / "pass/selector.cpp"), "-o", str(self.selector)])
+        replaced, mutants = {}, {}
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            units = list(self.units())
+            for (_, unit), (made, found) in zip(units, pool.map(lambda one: self.compile(one[0], one[1][0]), enumerate(units))):
+                replaced[unit] = made
+                for one in found:
+                    # A place in a header or a template has one number in all objects.
+                    mutants.setdefault(one["id"], dict(one, marks=[]))["marks"].append(one["mark"])
+        place = Place(self.build, self.folder / "place")
+        for target, output in self.component["link"].items():
+            place.own(output)
+            self.link(target, place.folder / output, replaced)
+        for program in self.component["programs"]:
+            for word in program["command"]:
+                if word.startswith(("bin/", "lib/")):
+                    place.own(word)
+        shutil.rmtree(self.objects)
+        lines = {}
+        for one in mutants.values():
+            path = one["file"]
+            if path not in lines:
+                lines[path] = pathlib.Path(path).read_text().splitlines()
+            one["text"] = lines[path][one["line"] - 1].strip()
+            one["file"] = f"{self.component['root']}/{os.path.relpath(path, self.root)}"
+            one["marks"] = sorted(set(one["marks"]))
+            del one["mark"]
+        add_ordinals(mutants.values())
+        return sorted(mutants.values(), key=lambda one: (one["file"], one["line"], one["column"], one["kind"], one["ordinal"]))
+
+
+def make_portable(folder):
+    """Replaces the links in `folder` by files, and adds the libraries that the programs need from this system."""
+    place = folder / "place"
+    for path in list(place.iterdir()):
+        if path.name not in ("bin", "lib") and path.is_symlink():
+            path.unlink()
+    for path in list(place.glob("bin/*")):
+        if path.is_symlink() and path.name.endswith("_test"):
+            path.unlink()  # of other components
+    for path in [one for one in place.rglob("*") if one.is_symlink()]:
+        target = path.resolve()
+        path.unlink()
+        if target.is_dir():
+            shutil.copytree(target, path)
+        else:
+            shutil.copy2(target, path)
+    needed = set()
+    for path in [one for one in place.rglob("*") if one.is_file()]:
+        with open(path, "rb") as file:
+            if file.read(4) != b"\x7fELF":
+                continue
+        subprocess.run(["strip", "--strip-debug", str(path)], stderr=subprocess.DEVNULL)
+        listed = subprocess.run(["ldd", str(path)], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                env=dict(os.environ, LD_LIBRARY_PATH=str(place / "lib"))).stdout
+        needed.update(re.findall(r"=> (/\S+)", listed))
+    for library in needed:
+        path = pathlib.Path(library)
+        if place not in path.parents and not OF_THE_SYSTEM.search(library) and not (place / "lib" / path.name).exists():
+            shutil.copy2(path, place / "lib" / path.name)
+    for path in [*HERE.glob("*.py"), *HERE.glob("*.json")]:
+        shutil.copy2(path, folder / path.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of one mutant until the first failure."""
+"""Runs tests until the first failure."""
 import os
 import re
 import resource
@@ -13,24 +13,23 @@ import time
 FILE_LIMIT = 1 << 30
 
 FAILED = re.compile(r"^(?:failed|unexpected pass)\s+(\S+ \S+)|^\[  FAILED  \] (\S+?)(?: \(|,|$)")
-PASSED = re.compile(r"^passed\s+(C\d\.\d+) \S+ \(([\d.]+) ms\)")
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)|^\S+\s+(C\d\.\d+ \S+)")
 
 
-def restrict():
+def restrict(cores):
     os.setsid()
     with open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if cores:
+        os.sched_setaffinity(0, cores)
 
 
-def run(command, environment, limit, cwd, times=None):
-    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed. An empty
-    value in `environment` removes the variable. `times` receives the milliseconds of each requirement that passed."""
-    values = {name: value for name, value in dict(os.environ, **environment).items() if environment.get(name, "set")}
-    program = subprocess.Popen(command, env=values, cwd=cwd, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=restrict)
+def run(command, environment, limit, cwd, cores=None):
+    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed."""
+    program = subprocess.Popen(command, env=dict(os.environ, **environment), cwd=cwd, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda: restrict(cores))
     end = time.monotonic() + limit
     last, rest = "the start", b""
     try:
@@ -48,8 +47,6 @@ def run(command, environment, limit, cwd, times=None):
                     text = line.decode(errors="replace")
                     if match := FAILED.match(text):
                         return match[1] or match[2]
-                    if times is not None and (match := PASSED.match(text)):
-                        times[match[1]] = float(match[2])
                     if match := BEGUN.match(text):
                         last = match[1] or match[2]
         try:
@@ -64,3 +61,51 @@ def run(command, environment, limit, cwd, times=None):
             pass
         program.stdout.close()
         program.wait()
+
+
+class Program:
+    """A test program of a component, in a folder of the build's layout."""
+
+    def __init__(self, description, environment, place):
+        self.name = description["name"]
+        self.is_suite = description.get("kind") == "suite"
+        # Programs and their files are found by absolute paths; a program may change its folder.
+        self.command = [str(place / word) if word.startswith(("bin/", "lib/")) else word for word in description["command"]]
+        self.environment = dict(environment, **description.get("environment", {}), LD_LIBRARY_PATH=str(place / "lib"))
+
+    def tests(self):
+        command = self.command + ["--list" if self.is_suite else "--gtest_list_tests"]
+        listed = subprocess.run(command, env=dict(os.environ, **self.environment), text=True, timeout=60,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if listed.returncode != 0:
+            raise SystemExit(f"'{' '.join(command)}' ended with {listed.returncode}; expected a list of tests:\n"
+                             f"{listed.stderr[-2000:]}")
+        return names_in(listed.stdout, self.is_suite)
+
+    def run(self, names, limit, cwd, cores=None, **variables):
+        if self.is_suite:
+            # A run of which the device supports nothing is no pass; it supports the first of these.
+            command = self.command + ["--filter", ",".join(dict.fromkeys(["C0.01", *names]))]
+        else:
+            command = self.command + ["--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
+        return run(command, dict(self.environment, **variables), limit, cwd, cores)
+
+
+def names_in(text, is_suite):
+    """The tests in a program's list of them, without disabled ones."""
+    if is_suite:
+        return re.findall(r"^(C\d\.\d+) ", text, flags=re.M)
+    names, group = [], ""
+    for line in text.splitlines():
+        word = line.split("#")[0].rstrip()
+        if not word.startswith(" "):
+            group = word.strip()
+        elif "DISABLED_" not in group + word:
+            names.append(group + word.strip())
+    return names
+
+
+def test_of(failure, names):
+    """Which of `names` a failure is about; None for the start or the end of the program."""
+    words = failure.split()
+    return next((word for word in words if word in names), None)

@@ -3,11 +3,14 @@
 """Mutation of one component's sources: which changes do its tests notice? See README.md."""
 import argparse
 import collections
+import concurrent.futures
 import datetime
 import json
+import mmap
 import os
 import pathlib
-import platform
+import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -18,281 +21,254 @@ import time
 import build
 import judge
 import mutants
+import results
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = HERE.parent.parent
 SKIPPED = 77
-GROUP_MILLISECONDS = 1500  # of the first group of requirements; later ones take twice as long each
-OUTCOMES = ["killed", "by chance", "survived", "equivalent", "same code", "does not compile"]
+MARKS = 1 << 20  # bytes, as in pass/selector.cpp
+CORES_PER_JOB = 2  # tests of concurrency need two
+PRINTED = ["file", "line", "column", "kind", "ordinal", "change", "nth", "text"]
+BATCH_SECONDS = 0.5  # of the first batch of a mutant's tests; each later one takes twice as long
 
 
-def known_equivalents():
-    return {(one["file"], one["line"], one["mutation"]): one["reason"]
-            for one in json.loads((HERE / "equivalent.json").read_text())}
+def limit(seconds):
+    """For tests that take `seconds` without a mutant."""
+    return 5 * seconds + 5
 
 
-class Place:
-    """A folder with the build's layout: links to all of its files, in whose place mutated ones can be written."""
+class Jobs:
+    """Runs functions of (item, cores, folder) on several cores at once; each job has its own cores and folder."""
 
-    def __init__(self, built, folder):
-        self.folder = folder
-        real = {"bin", "lib", "lib/weir", "lib/weir/drivers"}
-        for path in [""] + sorted(real):
-            (folder / path).mkdir(parents=True, exist_ok=True)
-            for entry in (built / path).iterdir():
-                name = f"{path}/{entry.name}".lstrip("/")
-                if name not in real and not (folder / name).exists():
-                    (folder / name).symlink_to(entry.resolve())
+    def __init__(self, count, scratch):
+        self.count, self.places = count, queue.Queue()
+        cores = sorted(os.sched_getaffinity(0))
+        for number in range(count):
+            first = number * CORES_PER_JOB
+            folder = scratch / f"job{number}"
+            folder.mkdir()
+            self.places.put(({cores[(first + i) % len(cores)] for i in range(CORES_PER_JOB)}, folder))
 
-    def own(self, name):
-        """The path `name`, which holds a file instead of a link from now on: programs find their folder by it."""
-        path = self.folder / name
-        if path.is_symlink():
-            target = path.resolve()
-            path.unlink()
-            shutil.copy2(target, path)
-        return path
+    def run(self, function, items):
+        """The results in the order in which they come."""
+        def with_place(item):
+            place = self.places.get()
+            try:
+                return function(item, *place)
+            finally:
+                self.places.put(place)
+        with concurrent.futures.ThreadPoolExecutor(self.count) as pool:
+            waiting = [pool.submit(with_place, item) for item in items]
+            try:
+                for one in concurrent.futures.as_completed(waiting):
+                    yield one.result()
+            finally:
+                for one in waiting:
+                    one.cancel()
 
 
-class Run:
-    def __init__(self, arguments, scratch):
-        self.component = json.loads((HERE / "components.json").read_text())[arguments.component]
-        self.root = SOURCE / self.component["root"]
-        self.build = build.Build(arguments.build, self.root, scratch)
-        self.place = Place(arguments.build.resolve(), scratch / "place")
-        self.scratch = scratch
-        self.judges = [one for one in self.component["judges"] if not arguments.judge or one["name"] in arguments.judge]
-        if not self.judges:
-            names = ", ".join(f"'{one['name']}'" for one in self.component["judges"])
-            raise SystemExit(f"no judge is named {arguments.judge}; {arguments.component} has {names}")
-        # The suite reads the manifest beside the mutated library.
-        for one in self.judges:
-            for name in one["command"]:
-                if name.startswith(("bin/", "lib/")):
-                    if not self.place.own(name).exists():
-                        raise SystemExit(f"{arguments.build} has no {name}, which is a test of {arguments.component}; build "
-                                         "it first")
+class Tests:
+    """The tests of the unmutated component: how long each takes, and which places it reaches."""
 
-    def files(self):
-        found = set()
-        for pattern in self.component["files"]:
-            found.update(self.root.glob(pattern))
-        return sorted(str(path.relative_to(self.root)) for path in found)
+    def __init__(self, component, place, jobs):
+        self.programs = {one["name"]: judge.Program(one, component["environment"], place) for one in component["programs"]}
+        self.seconds, self.marks, self.left_out = {}, {}, []
+        self.killed = collections.Counter()  # mutants of (file, test)
+        names = [(program.name, name) for program in self.programs.values() for name in program.tests()]
+        for test, seconds, marks, failed in jobs.run(self.measure, names):
+            if failed:
+                self.left_out.append(f"{test[0]} {failed}")
+            else:
+                self.seconds[test], self.marks[test] = seconds, marks
 
-    def sort_judges(self, times):
-        """Splits each judge with a filter: the requirements that take least time first, of all levels."""
-        judges, groups, total, part = [], [], 0, GROUP_MILLISECONDS
-        for name in sorted(times, key=times.get):
-            if not groups or total > part:
-                groups.append([])
-                part += part
-            groups[-1].append(name)
-            total += times[name]
-        for one in self.judges:
-            if "filter" not in one:
-                judges.append(one)
+    def measure(self, test, cores, folder):
+        path = folder / "marks"
+        for _ in range(2):
+            with open(path, "wb") as file:
+                file.truncate(MARKS)
+            began = time.monotonic()
+            failed = self.programs[test[0]].run([test[1]], 300, folder, cores, WEIR_MUTATION_MARKS=str(path))
+            seconds = time.monotonic() - began
+            if not failed:
+                break
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            marks = {found.start() for found in re.finditer(rb"[^\0]", data)}
+        return test, seconds, marks, failed
+
+    def of(self, mutant):
+        """The tests that reach the mutant. Fast ones come first, and those that killed others of its file."""
+        wanted = set(mutant["marks"])
+        cost = lambda test: self.seconds[test] / (1 + 4 * self.killed[mutant["file"], test])
+        return sorted((test for test in self.seconds if not wanted.isdisjoint(self.marks[test])), key=cost)
+
+    def batches(self, tests):
+        """(program, names): parts of `tests` that one process runs."""
+        total, part, batch = 0, BATCH_SECONDS, {}
+        for program, name in tests:
+            if batch and total > part:
+                yield from batch.items()
+                batch, part = {}, 2 * part
+            batch.setdefault(program, []).append(name)
+            total += self.seconds[program, name]
+        yield from batch.items()
+
+    def judge(self, mutant, cores, folder, rounds=1, budget=0):
+        """(outcome, program, detail)."""
+        tests = self.of(mutant)
+        if not tests:
+            return "not reached", "", ""
+        chance = None
+        spent = 0
+        for program, names in [one for _ in range(rounds) for one in self.batches(tests)]:
+            seconds = sum(self.seconds[program, name] for name in names)
+            if budget and spent + seconds > budget and spent:
+                return "survived", "", f"the tests of {spent:.0f} s; later ones were not run"
+            spent += seconds
+            run = lambda these, seconds: self.programs[program].run(these, limit(seconds), folder, cores,
+                                                                    WEIR_MUTANT=str(mutant["id"]))
+            if not (failed := run(names, seconds)):
                 continue
-            for number, names in enumerate(groups):
-                judges.append(dict(one, command=one["command"] + [one["filter"], ",".join(names)],
-                                   link=one.get("link", {}) if number == 0 else {}))
-        self.judges = judges
-
-    def link(self, links, replaced):
-        for target, output in links.items():
-            path = self.place.folder / output
-            path.unlink(missing_ok=True)
-            if errors := self.build.link(target, path, replaced):
-                return "link", errors[-1000:]
-        return None
-
-    def judge(self, replaced, file=None, rounds=1, times=None, name=None):
-        """(name of the judge, failed test) of the first failure; None if all pass. `replaced`: as for Build.link;
-        `file`: the mutated one, or None for all judges; `name`: of the only judges that run."""
-        if failed := self.link(self.component.get("link", {}), replaced):
-            return failed
-        for number in range(rounds):
-            for one in self.judges:
-                if (file and file not in one.get("only", [file])) or (name and one["name"] != name):
-                    continue
-                if number == 0 and (failed := self.link(one.get("link", {}), replaced)):
-                    return failed
-                environment = dict(self.component["environment"], **one.get("environment", {}))
-                environment["LD_LIBRARY_PATH"] = str(self.place.folder / "lib")
-                # Programs and their files are found by absolute paths; a program may change its folder.
-                command = [str(self.place.folder / word) if word.startswith(("bin/", "lib/")) else word
-                           for word in one["command"]]
-                if failed := judge.run(command, environment, one["limit"], self.scratch, times):
-                    return one["name"], failed
-        return None
-
-    def unmutated(self, file):
-        command, unit, objects = self.build.plain_objects(self.component["owner"], file)
-        return {unit: list(objects.values())}
-
-    def try_mutant(self, mutant, rounds):
-        """(outcome, judge, detail)."""
-        command, unit, objects = self.build.plain_objects(self.component["owner"], mutant.file)
-        copy = self.build.sources / mutant.file
-        mutated = self.build.objects / "mutant.o"
-        original = copy.read_text()
-        copy.write_text(mutant.text)
-        try:
-            if errors := self.build.compile(command, mutant.file, mutated):
-                first = next((line for line in errors.splitlines() if "error" in line), errors[:200])
-                return "does not compile", "", first[-200:]
-        finally:
-            copy.write_text(original)
-        if self.build.object_bytes(mutated) == self.build.object_bytes(objects[mutant.file]):
-            return "same code", "", ""
-        linked = [mutated if file == mutant.file else one for file, one in objects.items()]
-        failed = self.judge({unit: linked}, mutant.file, rounds)
-        if not failed:
-            return "survived", "", ""
-        if failed[0] == "link":
-            return "does not compile", *failed
-        # A test that fails by chance, also without the mutant, proves nothing.
-        again = self.judge({unit: linked}, mutant.file, name=failed[0])
-        return "killed" if again else "by chance", *failed
+            # A test that fails by chance, also without the mutant, proves nothing.
+            test = judge.test_of(failed, names)
+            if "exit code -" in failed or (test and run([test], self.seconds[program, test])) or run(names, seconds):
+                self.killed[mutant["file"], (program, test)] += 1
+                return "killed", program, failed
+            chance = program, failed
+        return ("by chance", *chance) if chance else ("survived", "", "")
 
 
-def commit():
-    return subprocess.run(["git", "-C", str(SOURCE), "describe", "--always", "--dirty"], text=True,
-                          stdout=subprocess.PIPE).stdout.strip()
+def commit(source):
+    return subprocess.run(["git", "-C", str(source), "describe", "--always", "--dirty"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(": ", 1)[1]
-    return platform.machine()
+def now():
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def table(report):
-    """The results as a page of tests/evidence."""
-    counts = collections.Counter(one["outcome"] for one in report["mutants"])
-    judged = counts["killed"] + counts["by chance"] + counts["survived"]
-    lines = [f"## {report['component']}", "", "| | |", "|---|---|", f"| commit | {report['commit']} |",
-             f"| begun, ended | {report['begun']}; {report['ended']} |",
-             f"| machine | {report['machine']}, {report['cores']} cores, load {report['load']} |",
-             f"| mutants | {len(report['mutants'])} of {report['generated']}, seed {report['seed']} |",
-             *(f"| {outcome} | {counts[outcome]} |" for outcome in OUTCOMES),
-             f"| killed of the others | {100 * counts['killed'] / judged if judged else 0:.1f} % |", ""]
-    lines += ["| file | " + " | ".join(OUTCOMES) + " |", "|---" * (1 + len(OUTCOMES)) + "|"]
-    for file in sorted({one["file"] for one in report["mutants"]}):
-        of_file = collections.Counter(one["outcome"] for one in report["mutants"] if one["file"] == file)
-        lines.append(f"| {file} | " + " | ".join(str(of_file[outcome]) for outcome in OUTCOMES) + " |")
-    by_judge = collections.Counter(one["judge"] for one in report["mutants"] if one["outcome"] == "killed")
-    lines += ["", "| killed by | mutants |", "|---|---|"]
-    lines += [f"| {name} | {count} |" for name, count in by_judge.items()]
-    code = lambda text: "`" + text.replace("\n", " ⏎ ").replace("|", "\\|").replace("`", "'") + "`"
-    listed = [("survivor", [one for one in report["mutants"] if one["outcome"] == "survived"])]
-    for name in report["listed"]:
-        listed.append((f"killed by {name} only", [one for one in report["mutants"] if one["judge"] == name]))
-    for title, found in listed:
-        if found:
-            lines += ["", f"| {title} | line | mutation |", "|---|---|---|"]
-            for one in found:
-                lines.append(f"| {one['id']} {one['file']}:{one['line']} | {code(one['old'])} | {code(one['new'])} |")
-    return "\n".join(lines) + "\n"
+def prepare(arguments, folder):
+    """Compiles the component with its mutants into `folder`."""
+    source = HERE.parent.parent
+    component = json.loads((HERE / "components.json").read_text())[arguments.component]
+    made = build.Build(component, source, arguments.build, folder, arguments.jobs)
+    made.make()
+    began = time.monotonic()
+    found = made.prepare()
+    (folder / "prepared.json").write_text(json.dumps(
+        {"name": arguments.component, "component": component, "commit": commit(source), "mutants": found}))
+    print(f"{len(found)} mutants compiled in {time.monotonic() - began:.0f} s", flush=True)
 
 
-def hand_made(path, run):
-    """The mutants of a JSON list of {"file", "old", "new"}; `old` must occur once in the file."""
-    for one in json.loads(path.read_text()):
-        text = (run.root / one["file"]).read_text()
-        if text.count(one["old"]) != 1:
-            raise SystemExit(f"{path}: '{one['old']}' occurs {text.count(one['old'])} times in {one['file']}; expected "
-                             "once; adapt the entry to the source")
-        yield mutants.Mutant(one["file"], text[:text.index(one["old"])].count("\n") + 1, one["old"], one["new"],
-                             text.replace(one["old"], one["new"]))
+def chosen(arguments, generated):
+    if arguments.retry:
+        earlier = json.loads(arguments.retry.read_text())["mutants"]
+        wanted = {mutants.name_of(one) for one in earlier if one["outcome"] in ("survived", "by chance", "not reached")}
+        return [one for one in generated if mutants.name_of(one) in wanted]
+    return mutants.choose(generated, arguments.count or len(generated), arguments.seed)
+
+
+def judge_all(arguments, folder, scratch):
+    prepared = json.loads((folder / "prepared.json").read_text())
+    generated = [one for one in prepared["mutants"] if arguments.files in one["file"]]
+    selected = chosen(arguments, generated)
+    if not selected:
+        raise SystemExit(f"no mutants; expected some in the files of {prepared['name']} with '{arguments.files}' in their path")
+    jobs = Jobs(arguments.jobs, scratch)
+    began = time.monotonic()
+    tests = Tests(prepared["component"], folder / "place", jobs)
+    print(f"{len(tests.seconds)} tests measured after {time.monotonic() - began:.0f} s", flush=True)
+    for one in tests.left_out:
+        print(f"LEFT OUT, since it fails without a mutant: {one}")
+    report = {"component": prepared["name"], "commit": prepared["commit"], "seed": arguments.seed,
+              "generated": len(generated), "begun": now(), "machine": results.machine(), "jobs": arguments.jobs,
+              "load": round(os.getloadavg()[0], 1), "tests": len(tests.seconds),
+              "programs": ", ".join(tests.programs), "left out": tests.left_out, "mutants": []}
+    known = mutants.Equivalents()
+
+    def judged(mutant, cores, cwd):
+        if arguments.minutes and time.monotonic() - began > 60 * arguments.minutes:
+            return mutant, None, 0
+        start = time.monotonic()
+        if reason := known.reason_for(mutant):
+            outcome = "equivalent", "", reason
+        else:
+            outcome = tests.judge(mutant, cores, cwd, arguments.rounds, arguments.budget)
+        return mutant, outcome, time.monotonic() - start
+
+    for mutant, outcome, seconds in jobs.run(judged, selected):
+        if not outcome:
+            continue  # out of time
+        report["mutants"].append(dict({name: mutant[name] for name in PRINTED},
+                                      outcome=outcome[0], program=outcome[1], detail=outcome[2], seconds=round(seconds, 1)))
+        number = len(report["mutants"])
+        if outcome[0] in ("survived", "by chance") or number % 100 == 0:
+            print(f"{number:5} {outcome[0]:11} {mutants.name_of(mutant)} {mutant['change']} | {mutant['text'][:90]} "
+                  f"{' '.join(outcome[1:])[:120]}", flush=True)
+        if number % 20 == 0 or number == len(selected):
+            write(arguments, report)
+    if len(report["mutants"]) < len(selected):
+        print(f"out of time after {len(report['mutants'])} of {len(selected)} mutants")
+    write(arguments, report)
+    return report
+
+
+def write(arguments, report):
+    report["ended"] = now()
+    report["mutants"].sort(key=lambda one: (one["file"], one["line"], one["column"], one["kind"], one["ordinal"]))
+    arguments.result.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("component", help="a name in components.json")
-    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release",
-                        help="folder of a finished build")
-    parser.add_argument("--mutate", default=os.environ.get("WEIR_MUTATE", "mutate"),
-                        help="universalmutator's program; $WEIR_MUTATE, or 'mutate'")
+    parser.add_argument("component", nargs="?", help="a name in components.json; not with --prepared")
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build/release", help="folder of a build")
+    parser.add_argument("--prepare", type=pathlib.Path,
+                        help="only compile, into this new folder, which can be copied to another machine")
+    parser.add_argument("--prepared", type=pathlib.Path, help="judge the mutants of such a folder")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // CORES_PER_JOB),
+                        help="mutants that are judged at a time; by default one for every two cores")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=50, help="number of mutants that compile to other code")
+    parser.add_argument("--count", type=int, default=0, help="number of mutants; 0: all")
     parser.add_argument("--files", default="", help="only files whose path contains this text")
-    parser.add_argument("--hand-made", type=pathlib.Path, help="JSON file of mutants, in place of generated ones")
-    parser.add_argument("--judge", action="append", help="only this judge; may be repeated")
-    parser.add_argument("--retry", type=pathlib.Path, help="only the survivors of an earlier result file")
+    parser.add_argument("--retry", type=pathlib.Path, help="only those that an earlier result file lists as not killed")
     parser.add_argument("--rounds", type=int, default=1, help="runs of the tests before a mutant counts as survivor")
+    parser.add_argument("--budget", type=float, default=0,
+                        help="seconds of tests for one mutant, the fastest tests first; 0: all tests that reach it")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after this time; 0: no limit")
     parser.add_argument("--result", type=pathlib.Path, default=pathlib.Path("mutation.json"))
     parser.add_argument("--table", type=pathlib.Path, help="file for the results as a page")
     parser.add_argument("--bar", type=float, default=0, help="fail below this percentage of killed mutants")
     arguments = parser.parse_args()
-
-    tool = shutil.which(arguments.mutate)
-    if not tool and not arguments.hand_made:
-        print(f"SKIPPED: no mutant was made, since '{arguments.mutate}' is not installed. Install universalmutator "
-              "(pip install universalmutator) and name its program in $WEIR_MUTATE or --mutate.")
-        return SKIPPED
     # Ends `with` blocks, which remove the scratch folder.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="weir-mutation-") as folder:
-        run = Run(arguments, pathlib.Path(folder))
-        files = [file for file in run.files() if arguments.files in file]
-        if arguments.hand_made:
-            generated = chosen = list(hand_made(arguments.hand_made, run))
-        else:
-            generated = [mutant for file in files for mutant in mutants.generate(tool, file, run.root / file)]
-            if arguments.retry:
-                earlier = json.loads(arguments.retry.read_text())["mutants"]
-                wanted = {one["id"] for one in earlier if one["outcome"] in ("survived", "by chance")}
-                chosen = [mutant for mutant in generated if mutant.id in wanted]
-            else:
-                chosen = mutants.choose(generated, len(generated), arguments.seed)
-        if not chosen:
-            raise SystemExit(f"no mutants; expected some in the files of {arguments.component} with '{arguments.files}' in "
-                             "their path")
-        print(f"{len(generated)} mutants; the tests of the unmutated component first", flush=True)
-        times = {}
-        if failed := run.judge(run.unmutated(chosen[0].file), times=times):
-            raise SystemExit(f"the unmutated component fails {failed[0]}: {failed[1]}")
-        run.sort_judges(times)
-        print(f"passed after {time.monotonic() - begun:.0f} s", flush=True)
-        report = {"component": arguments.component, "commit": commit(), "seed": arguments.seed,
-                  "generated": len(generated),
-                  "begun": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), "machine": processor(),
-                  "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1),
-                  "listed": [one["name"] for one in run.component["judges"] if one.get("listed")], "mutants": []}
-        equivalents = known_equivalents()
-        judged = 0
-        for number, mutant in enumerate(chosen, 1):
-            if judged == arguments.count and not (arguments.hand_made or arguments.retry):
-                break
-            if arguments.minutes and time.monotonic() - begun > 60 * arguments.minutes:
-                print(f"out of time after {judged} mutants")
-                break
-            began = time.monotonic()
-            if reason := equivalents.get((f"{run.component['root']}/{mutant.file}", mutant.old, mutant.new)):
-                outcome = "equivalent", "", reason
-            else:
-                outcome = run.try_mutant(mutant, arguments.rounds)
-            judged += outcome[0] in ("killed", "by chance", "survived", "equivalent")
-            report["mutants"].append({"id": mutant.id, "file": mutant.file, "line": mutant.line, "old": mutant.old,
-                                      "new": mutant.new, "outcome": outcome[0], "judge": outcome[1],
-                                      "detail": outcome[2], "seconds": round(time.monotonic() - began, 1)})
-            report["ended"] = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-            arguments.result.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-            print(f"{number:4} {outcome[0]:16} {mutant.id} {mutant.file}:{mutant.line} {' '.join(outcome[1:])[:120]}",
-                  flush=True)
-            if outcome[0] in ("survived", "by chance"):
-                print(f"       - {mutant.old}\n       + {mutant.new}", flush=True)
-    page = table(report)
+    if bool(arguments.component) == bool(arguments.prepared):
+        parser.error("expected either a component or --prepared FOLDER")
+    if arguments.component and not shutil.which(build.CLANG):
+        print(f"SKIPPED: no mutant was made, since {build.CLANG} is not installed. Install clang-22 and llvm-22-dev.")
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="weir-mutation-") as temporary:
+        scratch = pathlib.Path(temporary)
+        folder = (arguments.prepared or arguments.prepare or scratch / "prepared").resolve()
+        if arguments.component:
+            folder.mkdir(parents=True)
+            try:
+                prepare(arguments, folder)
+            except build.Failed as failure:
+                if "weir_mutation_plugin" not in str(failure):
+                    raise SystemExit(str(failure))
+                print(f"SKIPPED: no mutant was made, since the compiler's plugin cannot be built: {failure}")
+                return SKIPPED
+        if arguments.prepare:
+            build.make_portable(folder)
+            print(f"{folder} is complete; run run.py --prepared . in a copy of it")
+            return 0
+        report = judge_all(arguments, folder, scratch)
+    page = results.table(report)
     if arguments.table:
         arguments.table.write_text(page)
-    print(page)
     counts = collections.Counter(one["outcome"] for one in report["mutants"])
-    judged = counts["killed"] + counts["by chance"] + counts["survived"]
-    return 1 if judged and 100 * counts["killed"] / judged < arguments.bar else 0
+    print(", ".join(f"{counts[one]} {one}" for one in results.OUTCOMES) + f"; {results.share(report):.1f} % killed")
+    return 1 if results.share(report) < arguments.bar else 0
 
 
 if __name__ == "__main__":
