@@ -14,8 +14,9 @@ from mutants import add_ordinals
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLANG = "clang++-22"
-# Debug information gives each instruction its line. -O1 keeps the tests fast. Warnings say nothing about mutants.
-COMPILE_OPTIONS = ["-w", "-O1", "-g", "-fno-discard-value-names"]
+# Debug information gives each instruction its line. -O1 keeps the tests fast. Warnings say nothing about mutants. Results
+# that a mutant makes null are really used: otherwise the compiler concludes that the mutant is never selected.
+COMPILE_OPTIONS = ["-w", "-O1", "-g", "-fno-discard-value-names", "-fno-delete-null-pointer-checks"]
 # Programs and libraries of every system, which differ between systems.
 OF_THE_SYSTEM = re.compile(r"/(ld-linux|libc\.|libm\.|libpthread\.|libdl\.|librt\.|linux-vdso|libresolv\.|libutil\.)")
 

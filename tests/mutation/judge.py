@@ -68,6 +68,7 @@ class Program:
 
     def __init__(self, description, environment, place):
         self.name = description["name"]
+        self.only = description.get("for", [])  # texts in the paths of the only files whose mutants it judges
         self.is_suite = description.get("kind") == "suite"
         # Programs and their files are found by absolute paths; a program may change its folder.
         self.command = [str(place / word) if word.startswith(("bin/", "lib/")) else word for word in description["command"]]

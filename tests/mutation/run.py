@@ -69,16 +69,26 @@ class Jobs:
 class Tests:
     """The tests of the unmutated component: how long each takes, and which places it reaches."""
 
-    def __init__(self, component, place, jobs):
-        self.programs = {one["name"]: judge.Program(one, component["environment"], place) for one in component["programs"]}
+    def __init__(self, component, folder, jobs):
+        self.programs = {one["name"]: judge.Program(one, component["environment"], folder / "place")
+                         for one in component["programs"]}
         self.seconds, self.marks, self.left_out = {}, {}, []
         self.killed = collections.Counter()  # mutants of (file, test)
+        measured = folder / "measured.json"
+        if measured.exists():
+            known = json.loads(measured.read_text())
+            self.left_out = known["left out"]
+            for program, name, seconds, marks in known["tests"]:
+                self.seconds[program, name], self.marks[program, name] = seconds, set(marks)
+            return
         names = [(program.name, name) for program in self.programs.values() for name in program.tests()]
         for test, seconds, marks, failed in jobs.run(self.measure, names):
             if failed:
                 self.left_out.append(f"{test[0]} {failed}")
             else:
                 self.seconds[test], self.marks[test] = seconds, marks
+        measured.write_text(json.dumps({"left out": self.left_out, "tests": [
+            [*test, round(seconds, 3), sorted(self.marks[test])] for test, seconds in self.seconds.items()]}))
 
     def measure(self, test, cores, folder):
         path = folder / "marks"
@@ -94,11 +104,26 @@ class Tests:
             marks = {found.start() for found in re.finditer(rb"[^\0]", data)}
         return test, seconds, marks, failed
 
+    def learn(self, generated):
+        """Which tests are about which file: they reach places of it that few others reach."""
+        reached_by = collections.Counter(mark for marks in self.marks.values() for mark in marks)
+        of_file = collections.defaultdict(set)
+        for mutant in generated:
+            of_file[mutant["file"]].update(mutant["marks"])
+        self.about = {(file, test): sum(1 / reached_by[mark] for mark in marks & reached)
+                      for file, marks in of_file.items() for test, reached in self.marks.items()}
+
     def of(self, mutant):
-        """The tests that reach the mutant. Fast ones come first, and those that killed others of its file."""
-        wanted = set(mutant["marks"])
-        cost = lambda test: self.seconds[test] / (1 + 4 * self.killed[mutant["file"], test])
-        return sorted((test for test in self.seconds if not wanted.isdisjoint(self.marks[test])), key=cost)
+        """The tests that reach the mutant. Fast ones come first, those about its file, and those that killed others of it."""
+        wanted, file = set(mutant["marks"]), mutant["file"]
+        found = []
+        for test, marks in self.marks.items():
+            only = self.programs[test[0]].only
+            if wanted.isdisjoint(marks) or not (not only or any(text in file for text in only)):
+                continue
+            worth = (1 + 4 * self.killed[file, test]) * (0.1 + self.about.get((file, test), 0)) * (100 if only else 1)
+            found.append((self.seconds[test] / worth, test))
+        return [test for _, test in sorted(found)]
 
     def batches(self, tests):
         """(program, names): parts of `tests` that one process runs."""
@@ -174,8 +199,9 @@ def judge_all(arguments, folder, scratch):
         raise SystemExit(f"no mutants; expected some in the files of {prepared['name']} with '{arguments.files}' in their path")
     jobs = Jobs(arguments.jobs, scratch)
     began = time.monotonic()
-    tests = Tests(prepared["component"], folder / "place", jobs)
+    tests = Tests(prepared["component"], folder, jobs)
     print(f"{len(tests.seconds)} tests measured after {time.monotonic() - began:.0f} s", flush=True)
+    tests.learn(prepared["mutants"])
     for one in tests.left_out:
         print(f"LEFT OUT, since it fails without a mutant: {one}")
     report = {"component": prepared["name"], "commit": prepared["commit"], "seed": arguments.seed,

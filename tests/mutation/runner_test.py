@@ -91,7 +91,7 @@ class FakeTests(run.Tests):
         self.seconds = {("p", name): value for name, value in seconds.items()}
         self.marks = {("p", name): {1} for name in seconds}
         self.killed = run.collections.Counter()
-        self.runs = []
+        self.runs, self.only, self.about = [], [], {}
         self.programs = {"p": self}
         self.failures = failures
 
@@ -124,6 +124,20 @@ class Judgement(unittest.TestCase):
         tests.runs.clear()
         self.judge(tests)
         self.assertEqual(["slow"], tests.runs[0])
+
+    def test_a_test_about_the_file_runs_earlier(self):
+        tests = FakeTests({"slow": 2, "fast": 1}, {})
+        tests.marks["p", "slow"] = {1, 2}
+        tests.learn([mutant(1), mutant(2)])
+        self.judge(tests)
+        self.assertEqual(["slow"], tests.runs[0])
+
+    def test_a_program_may_judge_some_files_only(self):
+        tests = FakeTests({"a": 1}, {"a": 9})
+        tests.only = ["code/"]
+        self.assertEqual("not reached", self.judge(tests))
+        tests.only = ["f"]
+        self.assertEqual("killed", self.judge(tests))
 
     def test_a_failure_that_does_not_recur_is_chance(self):
         self.assertEqual("by chance", self.judge(FakeTests({"a": 1}, {"a": 1})))
