@@ -86,7 +86,7 @@ struct MutationPass : PassInfoMixin<MutationPass> {
 
 }  // namespace weir::mutation
 
-extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" [[gnu::visibility("default")]] llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {
       LLVM_PLUGIN_API_VERSION, "weir-mutation", "1", [](llvm::PassBuilder& builder) {
         // Before all optimisation: instructions still correspond to the source.
