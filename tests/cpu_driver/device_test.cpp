@@ -82,6 +82,42 @@ TEST(DeviceInfo, ListsTheFeaturesThatTheSystemsKernelFound) {
   })) << level;
 }
 
+// A processor's name stands for a level and features, all of which this machine must have.
+TEST(CodeTargets, AreThoseWhoseFeaturesTheSystemsKernelFound) {
+  const std::set<std::string> flags = flags_of_the_kernel();
+  const struct {
+    const char *name, *features;
+  } targets[] = {{"westmere", "cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2 pclmulqdq"},
+                 {"haswell", "avx avx2 bmi1 bmi2 f16c fma abm movbe pclmulqdq"},
+                 {"broadwell", "avx avx2 bmi1 bmi2 f16c fma abm movbe pclmulqdq adx"},
+                 {"skylake", "avx avx2 bmi1 bmi2 f16c fma abm movbe pclmulqdq aes adx"},
+                 {"znver1", "avx avx2 bmi1 bmi2 f16c fma abm movbe pclmulqdq aes adx sha_ni"},
+                 {"znver3", "avx2 bmi2 f16c fma abm movbe pclmulqdq aes adx sha_ni vaes vpclmulqdq"},
+                 {"cascadelake", "avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni pclmulqdq aes adx"},
+                 {"cooperlake",
+                  "avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni avx512_bf16 pclmulqdq aes adx"}};
+  const std::vector<char> bytes = kernel_bytes();
+  for (const auto& [name, features] : targets) {
+    weir_code_object object = code_object(bytes);
+    object.target = name;
+    std::istringstream words(features);
+    const bool here = std::all_of(std::istream_iterator<std::string>(words), {},
+                                  [&](const std::string& feature) { return flags.contains(feature); });
+    weir_module module = nullptr;
+    if (!here) {
+      const std::string message =
+          refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, first_device(), &object, &module);
+      EXPECT_NE(message.find(name), std::string::npos) << message;
+      // The message lists the targets that this machine runs.
+      EXPECT_NE(message.find("x86-64"), std::string::npos) << message;
+      continue;
+    }
+    weir_status status = new_status();
+    EXPECT_EQ(table().module_load(first_device(), &object, &module, &status), WEIR_OK) << status.message;
+    if (module) call(table().module_unload, module);
+  }
+}
+
 TEST(DeviceInfo, CapabilitiesAndSlotsAgree) {
   const std::uint64_t capabilities = device_info().capabilities;
   EXPECT_TRUE(capabilities & WEIR_CAP_STREAM_ORDERED_ALLOCATION);
@@ -189,6 +225,20 @@ TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
       std::uint32_t count = 0;
       const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
       EXPECT_NE(message.find("WEIR_CPU_DEVICES"), std::string::npos) << message;
+    });
+}
+
+TEST(SettingsDeathTest, NotesSayWhatTheSettingsChange) {
+  in_fresh_process("WEIR_CPU_DEVICES", "2", [] {
+    EXPECT_STREQ(device_info().notes, "WEIR_CPU_DEVICES: all devices share the same cores and memory");
+  });
+  for (const unsigned threads : {1u, 3u})
+    in_fresh_process("WEIR_CPU_THREADS", std::to_string(threads).c_str(), [threads] {
+      const weir_device_info info = device_info();
+      EXPECT_EQ(info.notes, info.multiprocessors == threads
+                                ? ""
+                                : "WEIR_CPU_THREADS: " + std::to_string(threads) + " threads on " +
+                                      std::to_string(info.multiprocessors) + " cores");
     });
 }
 

@@ -67,6 +67,8 @@ class Build:
         found = set()
         for pattern in component["files"]:
             found.update(self.root.glob(pattern))
+        for pattern in component.get("without", []):
+            found.difference_update(self.root.glob(pattern))
         self.files = sorted(str(path) for path in found)
 
     def make(self):
@@ -174,9 +176,17 @@ class Build:
 def make_portable(folder):
     """Replaces the links in `folder` by files, and adds the libraries that the programs need from this system."""
     place = folder / "place"
+    component = json.loads((folder / "prepared.json").read_text())["component"]
     for path in list(place.iterdir()):
-        if path.name not in ("bin", "lib") and path.is_symlink():
+        if path.is_symlink():
+            built = path.resolve()
             path.unlink()
+            for kept in component.get("carries", []):  # what the tests read
+                if kept.split("/")[0] == path.name:
+                    for file in (built.parent / kept).iterdir():
+                        if file.is_file() and not file.suffix == ".cmake":
+                            (place / kept).mkdir(parents=True, exist_ok=True)
+                            shutil.copy2(file, place / kept / file.name)
     for path in list(place.glob("bin/*")):
         if path.is_symlink() and path.name.endswith("_test"):
             path.unlink()  # of other components
