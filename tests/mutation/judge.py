@@ -26,8 +26,9 @@ def restrict(cores):
         os.sched_setaffinity(0, cores)
 
 
-def run(command, environment, limit, cwd, cores=None):
-    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed."""
+def run(command, environment, limit, cwd, cores=None, silence=None):
+    """None if the program passes; otherwise the test that failed, or after which the program hung or crashed. It hangs
+    after `limit` seconds, or `silence` seconds without a line."""
     program = subprocess.Popen(command, env=dict(os.environ, **environment), cwd=cwd, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda: restrict(cores))
     end = time.monotonic() + limit
@@ -36,7 +37,7 @@ def run(command, environment, limit, cwd, cores=None):
         with selectors.DefaultSelector() as selector:
             selector.register(program.stdout, selectors.EVENT_READ)
             while True:
-                if not selector.select(max(0.0, end - time.monotonic())):
+                if not selector.select(max(0.0, min(end - time.monotonic(), silence or limit))):
                     return f"hang after {last}"
                 data = os.read(program.stdout.fileno(), 65536)
                 if not data:
@@ -83,13 +84,13 @@ class Program:
                              f"{listed.stderr[-2000:]}")
         return names_in(listed.stdout, self.is_suite)
 
-    def run(self, names, limit, cwd, cores=None, **variables):
+    def run(self, names, limit, silence, cwd, cores=None, **variables):
         if self.is_suite:
             # A run of which the device supports nothing is no pass; it supports the first of these.
             command = self.command + ["--filter", ",".join(dict.fromkeys(["C0.01", *names]))]
         else:
             command = self.command + ["--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
-        return run(command, dict(self.environment, **variables), limit, cwd, cores)
+        return run(command, dict(self.environment, **variables), limit, cwd, cores, silence)
 
 
 def names_in(text, is_suite):

@@ -96,7 +96,7 @@ class Tests:
             with open(path, "wb") as file:
                 file.truncate(MARKS)
             began = time.monotonic()
-            failed = self.programs[test[0]].run([test[1]], 300, folder, cores, WEIR_MUTATION_MARKS=str(path))
+            failed = self.programs[test[0]].run([test[1]], 300, None, folder, cores, WEIR_MUTATION_MARKS=str(path))
             seconds = time.monotonic() - began
             if not failed:
                 break
@@ -136,6 +136,10 @@ class Tests:
             total += self.seconds[program, name]
         yield from batch.items()
 
+    def run_batch(self, program, names, mutant, cores, folder):
+        seconds = [self.seconds[program, name] for name in names]
+        return self.programs[program].run(names, limit(sum(seconds)), limit(max(seconds)), folder, cores, WEIR_MUTANT=str(mutant["id"]))
+
     def judge(self, mutant, cores, folder, rounds=1, budget=0):
         """(outcome, program, detail)."""
         tests = self.of(mutant)
@@ -148,13 +152,12 @@ class Tests:
             if budget and spent + seconds > budget and spent:
                 return "survived", "", f"the tests of {spent:.0f} s; later ones were not run"
             spent += seconds
-            run = lambda these, seconds: self.programs[program].run(these, limit(seconds), folder, cores,
-                                                                    WEIR_MUTANT=str(mutant["id"]))
-            if not (failed := run(names, seconds)):
+            if not (failed := self.run_batch(program, names, mutant, cores, folder)):
                 continue
             # A test that fails by chance, also without the mutant, proves nothing.
             test = judge.test_of(failed, names)
-            if "exit code -" in failed or (test and run([test], self.seconds[program, test])) or run(names, seconds):
+            if ("exit code -" in failed or (test and self.run_batch(program, [test], mutant, cores, folder)) or
+                    self.run_batch(program, names, mutant, cores, folder)):
                 self.killed[mutant["file"], (program, test)] += 1
                 return "killed", program, failed
             chance = program, failed
@@ -209,6 +212,10 @@ def judge_all(arguments, folder, scratch):
               "load": round(os.getloadavg()[0], 1), "tests": len(tests.seconds),
               "programs": ", ".join(tests.programs), "left out": tests.left_out, "mutants": []}
     known = mutants.Equivalents()
+    if arguments.resume and arguments.result.exists():
+        report["mutants"] = json.loads(arguments.result.read_text())["mutants"]
+        done = {mutants.name_of(one) for one in report["mutants"]}
+        selected = [one for one in selected if mutants.name_of(one) not in done]
 
     def judged(mutant, cores, cwd):
         if arguments.minutes and time.monotonic() - began > 60 * arguments.minutes:
@@ -229,10 +236,11 @@ def judge_all(arguments, folder, scratch):
         if outcome[0] in ("survived", "by chance") or number % 100 == 0:
             print(f"{number:5} {outcome[0]:11} {mutants.name_of(mutant)} {mutant['change']} | {mutant['text'][:90]} "
                   f"{' '.join(outcome[1:])[:120]}", flush=True)
-        if number % 20 == 0 or number == len(selected):
+        if number % 20 == 0:
             write(arguments, report)
-    if len(report["mutants"]) < len(selected):
-        print(f"out of time after {len(report['mutants'])} of {len(selected)} mutants")
+    judged_names = {mutants.name_of(one) for one in report["mutants"]}
+    if missing := sum(mutants.name_of(one) not in judged_names for one in selected):
+        print(f"out of time: {missing} mutants were not judged; --resume continues with them")
     write(arguments, report)
     return report
 
@@ -260,6 +268,7 @@ def main():
     parser.add_argument("--budget", type=float, default=0,
                         help="seconds of tests for one mutant, the fastest tests first; 0: all tests that reach it")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after this time; 0: no limit")
+    parser.add_argument("--resume", action="store_true", help="keep the mutants that the result file has already")
     parser.add_argument("--result", type=pathlib.Path, default=pathlib.Path("mutation.json"))
     parser.add_argument("--table", type=pathlib.Path, help="file for the results as a page")
     parser.add_argument("--bar", type=float, default=0, help="fail below this percentage of killed mutants")
