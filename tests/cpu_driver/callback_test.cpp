@@ -70,6 +70,27 @@ TEST(HostCallback, OfTwoStreamsMayWaitForEachOther) {
   for (Stream& stream : streams) stream.synchronize();
 }
 
+// Threads of callbacks that have ended serve later ones, each one at a time.
+TEST(HostCallback, OfTwoStreamsMayWaitForEachOtherAfterOthersHaveEnded) {
+  std::function<void()> nothing = [] {};
+  for (int i = 0; i < 3; ++i) {
+    Stream stream;
+    submit_callback(stream, nothing);
+    stream.synchronize();
+  }
+  std::uint32_t words[2] = {};
+  std::function<void()> bodies[2];
+  Stream streams[2];
+  for (int i = 0; i < 2; ++i) {
+    bodies[i] = [&words, i] {
+      raise(words[i]);
+      while (!read(words[1 - i])) std::this_thread::yield();
+    };
+    submit_callback(streams[i], bodies[i]);
+  }
+  for (Stream& stream : streams) stream.synchronize();
+}
+
 TEST(HostCallback, ReleasesStreamsThatWaitForIt) {
   Stream stream, other;
   std::uint32_t open = 0;
@@ -90,7 +111,8 @@ TEST(HostCallback, ReleasesStreamsThatWaitForIt) {
 TEST(HostCallback, RefusesNull) {
   Stream stream;
   void* user = nullptr;
-  refusal(WEIR_ERROR_INVALID, table().stream_host_callback, weir_stream(stream), weir_host_callback{nullptr}, user);
+  refusal(WEIR_ERROR_INVALID, table().stream_host_callback, weir_stream(stream), weir_host_callback{nullptr},
+          user);
 }
 
 }  // namespace cpu_test

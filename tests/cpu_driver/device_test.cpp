@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <set>
 #include <sstream>
+#include <thread>
 
-#include "support.hpp"
+#include "graph_nodes.hpp"
 
 namespace cpu_test {
 
@@ -216,6 +218,72 @@ TEST(SettingsDeathTest, ObjectsOfAnotherDeviceAreRefused) {
     const weir_launch launch = launch_of(kernels().nothing, 1);
     refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream), &launch);
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(memory));
+    Event plain(WEIR_EVENT_PLAIN, device(0));
+    refusal(WEIR_ERROR_INVALID, table().event_record, weir_event(plain), weir_stream(stream));
+    EXPECT_TRUE(plain.done()) << "an event whose mark was refused";
+
+    Stream there(device(0));
+    Event start(WEIR_EVENT_TIMED, device(0)), end(WEIR_EVENT_TIMED, device(1));
+    start.record(there);
+    end.record(stream);
+    there.synchronize();
+    stream.synchronize();
+    double nanoseconds = 0;
+    refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(start), weir_event(end), &nanoseconds);
+
+    Nodes nodes;
+    std::uint32_t value = 0;
+    nodes.launch(kernels().add, AddArguments{&value, 1});
+    weir_graph graph = nullptr;
+    const auto all = nodes.pointers();
+    refusal(WEIR_ERROR_INVALID, table().graph_create, device(1), std::uint32_t{1}, all.data(), &graph);
+    const Graph made(nodes);
+    refusal(WEIR_ERROR_INVALID, table().graph_launch, weir_graph(made), weir_stream(stream));
+  });
+}
+
+// Device 1, because kernels() keeps device 0 open.
+TEST(SettingsDeathTest, TheLastCloseWaitsForStreamsThatWereDestroyedAtWork) {
+  in_fresh_process("WEIR_CPU_DEVICES", "2", [] {
+    const weir_device opened = device(1);
+    const weir_module module = load(opened);
+    const weir_kernel nothing = plain_kernel(module, "nothing");
+    const weir_kernel gate = kernel_of<GateArguments>(module, "gate");
+    { const Stream unused(opened); }
+    for (int i = 0; i < 3; ++i) {
+      Stream used(opened);
+      used.launch(nothing);
+      used.synchronize();
+    }
+    std::uint32_t open = 0, passed = 0;
+    {
+      Stream busy(opened);
+      busy.launch(gate, GateArguments{&open, 1, &passed});
+    }
+    call(table().device_close, device(1));  // not the last one: it does not wait
+    EXPECT_EQ(read(passed), 0u);
+    std::atomic<bool> closed{false};
+    std::thread closes([&] {
+      call(table().device_close, opened);
+      closed = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(closed) << "the close returned while a kernel ran";
+    raise(open);
+    for (const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+         !closed && std::chrono::steady_clock::now() < limit;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!closed) {
+      ADD_FAILURE() << "the close still waits 20 s after the last kernel ended";
+      return closes.detach();
+    }
+    closes.join();
+    EXPECT_EQ(read(passed), 1u);
+    weir_stream stream = nullptr;
+    const weir_stream_options options{sizeof options, 0};
+    refusal(WEIR_ERROR_INVALID, table().stream_create, opened, &options, &stream);
+    refusal(WEIR_ERROR_INVALID, table().device_close, opened);
+    const Stream again(device(1));  // a closed device may be opened again
   });
 }
 
