@@ -70,25 +70,28 @@ TEST(HostCallback, OfTwoStreamsMayWaitForEachOther) {
   for (Stream& stream : streams) stream.synchronize();
 }
 
-// Threads of callbacks that have ended serve later ones, each one at a time.
-TEST(HostCallback, OfTwoStreamsMayWaitForEachOtherAfterOthersHaveEnded) {
-  std::function<void()> nothing = [] {};
-  for (int i = 0; i < 3; ++i) {
-    Stream stream;
-    submit_callback(stream, nothing);
-    stream.synchronize();
-  }
-  std::uint32_t words[2] = {};
-  std::function<void()> bodies[2];
-  Stream streams[2];
-  for (int i = 0; i < 2; ++i) {
-    bodies[i] = [&words, i] {
-      raise(words[i]);
-      while (!read(words[1 - i])) std::this_thread::yield();
-    };
-    submit_callback(streams[i], bodies[i]);
-  }
-  for (Stream& stream : streams) stream.synchronize();
+// A thread whose callback has ended serves one later callback at a time. In a process without the threads of
+// other tests.
+TEST(HostCallbackDeathTest, OfTwoStreamsMayWaitForEachOtherAfterOthersHaveEnded) {
+  in_fresh_process("WEIR_CPU_THREADS", "2", [] {
+    std::function<void()> nothing = [] {};
+    for (int i = 0; i < 3; ++i) {
+      Stream stream;
+      submit_callback(stream, nothing);
+      stream.synchronize();
+    }
+    std::uint32_t words[2] = {};
+    std::function<void()> bodies[2];
+    Stream streams[2];
+    for (int i = 0; i < 2; ++i) {
+      bodies[i] = [&words, i] {
+        raise(words[i]);
+        while (!read(words[1 - i])) std::this_thread::yield();
+      };
+      submit_callback(streams[i], bodies[i]);
+    }
+    for (Stream& stream : streams) stream.synchronize();
+  });
 }
 
 TEST(HostCallback, ReleasesStreamsThatWaitForIt) {

@@ -159,6 +159,10 @@ class Build:
             for word in program["command"]:
                 if word.startswith(("bin/", "lib/")):
                     place.own(word)
+        # Tests start these, which look for the library beside them.
+        for path in list((place.folder / "bin").iterdir()):
+            if not path.name.endswith("_test"):
+                place.own(f"bin/{path.name}")
         shutil.rmtree(self.objects)
         lines = {}
         for one in mutants.values():
