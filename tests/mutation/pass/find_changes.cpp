@@ -340,7 +340,7 @@ class Search {
       return;  // tables of functions
     const AllocaInst* variable = local_variable(store.getPointerOperand());
     const StringRef name = variable ? variable->getName() : "";
-    for (const char* generated : {"cleanup.", "saved_stack", "exn.", "ehselector"}) {
+    for (const char* generated : {"cleanup.", "saved_stack", "exn.", "ehselector", "nrvo"}) {
       if (name.starts_with(generated)) return;
     }
     visit_constant(store, 0);

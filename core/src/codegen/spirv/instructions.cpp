@@ -2,6 +2,8 @@
 // Arithmetic, comparisons and conversions.
 #include "codegen/spirv/function_translation.hpp"
 
+#include <llvm/IR/Operator.h>
+
 namespace weir::codegen::spirv {
 namespace {
 
