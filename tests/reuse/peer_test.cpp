@@ -2,7 +2,9 @@
 // Copies between two devices of one driver.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "runtime/devices/device_state.hpp"
 #include "support/kernels.hpp"
@@ -97,6 +99,10 @@ TEST(PeerCopy, HoldsBackTheReuseOfTheMemoryThatItReads) {
   }
   const auto next = pair.first->array<std::int32_t>(home, 1000);
   next.fill(home, 9);
+  // Time for a fill that does not wait for the copy.
+  for (const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+       !home.query() && std::chrono::steady_clock::now() < limit;)
+    std::this_thread::yield();
   flag.open();
   EXPECT_EQ(y.to_host(stream)[500], 3);
 }

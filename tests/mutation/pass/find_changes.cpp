@@ -145,6 +145,15 @@ const AllocaInst* local_variable(const Value* address) {
   return dyn_cast<AllocaInst>(address->stripInBoundsConstantOffsets());
 }
 
+/// Whether a local variable of this name is the compiler's: what is left to clean up, and whether an object
+/// is returned.
+bool is_generated(StringRef name) {
+  for (const char* prefix : {"cleanup.", "saved_stack", "exn.", "ehselector", "nrvo"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 /// Whether the operation is a local variable's step by one. A step backwards, or none, is mostly a loop
 /// without end, whose judgement takes time and says little.
 bool counts(const BinaryOperator& operation) {
@@ -340,9 +349,7 @@ class Search {
       return;  // tables of functions
     const AllocaInst* variable = local_variable(store.getPointerOperand());
     const StringRef name = variable ? variable->getName() : "";
-    for (const char* generated : {"cleanup.", "saved_stack", "exn.", "ehselector", "nrvo"}) {
-      if (name.starts_with(generated)) return;
-    }
+    if (is_generated(name)) return;
     visit_constant(store, 0);
     if (name.starts_with("retval")) return visit_origin(store, 0, "the result");
     for (const char* temporary : {"__", "ref.tmp", "agg.tmp", "undef.agg", "coerce", "tmp"}) {
@@ -365,6 +372,9 @@ class Search {
     const Value* condition = branch.getCondition();
     if (const auto* negation = dyn_cast<BinaryOperator>(condition)) condition = negation->getOperand(0);
     if (isa<CmpInst>(condition) || isa<Constant>(condition)) return;
+    const auto* load =
+        dyn_cast<LoadInst>(isa<CastInst>(condition) ? cast<CastInst>(condition)->getOperand(0) : condition);
+    if (load && is_generated(load->getPointerOperand()->getName())) return;
     if (const auto* call = dyn_cast<CallBase>(condition); call && Callee(*call).result_replaceable()) return;
     add(Kind::branch, branch, Change::Part::operand, 0, "negated",
         [](IRBuilder<>& builder, Value* old) { return builder.CreateNot(old); });
