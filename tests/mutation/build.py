@@ -191,9 +191,12 @@ def make_portable(folder):
                         if file.is_file() and not file.suffix == ".cmake":
                             (place / kept).mkdir(parents=True, exist_ok=True)
                             shutil.copy2(file, place / kept / file.name)
-    for path in list(place.glob("bin/*")):
-        if path.is_symlink() and path.name.endswith("_test"):
-            path.unlink()  # of other components
+    unused = [path for path in place.glob("bin/*_test") if path.is_symlink()]  # of other components
+    unused += [*place.glob("lib/*.a"), *place.glob("bin/weir-mathlib")]
+    if "weir_codegen" not in component["needs"]:
+        unused += place.glob("lib/libweir-codegen*")  # it needs LLVM, which is larger than all the rest
+    for path in unused:
+        path.unlink()
     for path in [one for one in place.rglob("*") if one.is_symlink()]:
         target = path.resolve()
         path.unlink()
