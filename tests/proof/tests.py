@@ -28,6 +28,7 @@ HOST_ONLY = {
     "cuda_driver_test": "the CUDA driver on a libcuda of the tests' own; cuda_driver_gpu_test has the real one",
     "driver_tests": "finding and loading drivers",
     "files_test": "arrays in files",
+    "exact_arithmetic_test": "passes of code generation on the host",
     "fuzz_replay_test": "the reader of kernels",
     "layers_native_test": "the AMDGPU driver on the HIP simulator, under the fault layer",
     "hsaco_test": "code generation for AMD GPUs",

@@ -26,9 +26,11 @@ std::string state_of(const fs::path& file) {
   return fmt::format("{} bytes of {}.{}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
-/// The file that the loader finds for weir-codegen, unless its own search is configured otherwise.
+/// The file that the loader finds for weir-codegen, unless its own search is configured otherwise; "" if
+/// libweir-codegen contains LLVM.
 fs::path llvm_library(const fs::path& generator) {
   const fs::path built_with = WEIR_LLVM_FILE;
+  if (built_with.empty()) return built_with;
   std::vector<fs::path> folders;
   const char* const first = secure_getenv("LD_LIBRARY_PATH");
   for (std::string_view rest = first ? first : ""; !rest.empty();) {

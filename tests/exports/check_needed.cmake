@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DREADELF=readelf -DFILES=file,file -DPATTERN=expression -P check_needed.cmake: fails if one of the files needs a
+# library whose name does not match PATTERN.
+string(REPLACE "," ";" files "${FILES}")
+set(others)
+foreach(file ${files})
+  execute_process(COMMAND ${READELF} --dynamic --wide ${file} OUTPUT_VARIABLE section COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" needed "${section}")
+  if(NOT needed)
+    message(FATAL_ERROR "${file} needs no library, so this test reads it wrongly")
+  endif()
+  foreach(line ${needed})
+    string(REGEX REPLACE ".*[[](.*)[]].*" "\\1" library "${line}")
+    if(NOT library MATCHES "${PATTERN}")
+      string(APPEND others "\n  ${file}: ${library}")
+    endif()
+  endforeach()
+endforeach()
+if(others)
+  message(FATAL_ERROR "each process without cached code would load these libraries, too:${others}")
+endif()
