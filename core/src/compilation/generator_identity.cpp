@@ -50,8 +50,9 @@ fs::path llvm_library(const fs::path& generator) {
 
 std::string generator_identity() {
   const fs::path generator = library_of(current_generator_policy().program);
+  const fs::path llvm = llvm_library(generator);
   return fmt::format("{}, {}, {}, LLVM {} {}, driver ABI {}", greeting(), generator_sources,
-                     state_of(generator), WEIR_LLVM_VERSION, state_of(llvm_library(generator)),
+                     state_of(generator), WEIR_LLVM_VERSION, llvm.empty() ? "in it" : state_of(llvm),
                      WEIR_ABI_CURRENT);
 }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compilation/worker.hpp"
 
+#include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -43,6 +48,22 @@ Reply answer(Library& library, const std::string& bytes) {
   }
 }
 
+/// Gives the heap of this process large pages, if the system has them. Compiling a small kernel uses 3 MB, and the
+/// first use of each of 800 small pages takes longer than of two large ones.
+void use_large_pages() {
+  constexpr std::size_t page = std::size_t{2} << 20, heap = 3 * page;
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  void* const block = std::malloc(page + heap);
+  if (!block) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  madvise(reinterpret_cast<void*>(first), heap, MADV_HUGEPAGE);
+  // The block keeps the memory before the first large page, unused; the rest returns to the heap.
+  constexpr std::size_t header = 32;
+  [[maybe_unused]] void* const kept = std::realloc(block, std::max(first - begin, 2 * header) - header);
+}
+
 /// Discards the output of earlier compilations, so that the remaining output explains the end of this one.
 void clear_words() {
   if (ftruncate(STDERR_FILENO, 0) == 0) lseek(STDERR_FILENO, 0, SEEK_SET);
@@ -51,6 +72,7 @@ void clear_words() {
 }  // namespace
 
 void work(Library& library, int socket, std::chrono::milliseconds idle) {
+  use_large_pages();
   for (;;) {
     if (wait_readable(socket, Clock::now() + idle) != Transfer::done) _exit(0);
     std::string bytes;
