@@ -4,7 +4,7 @@
 # libLLVM has 26,000 symbols that the dynamic linker looks up by name each time it is loaded, which takes longer than
 # compiling a small kernel, and code for twenty architectures. A library with the archives has only the used parts of
 # LLVM, and shares no options and locks with another libLLVM in its process.
-option(WEIR_SHARED_LLVM "Link libLLVM instead of LLVM's archives; kernels compile 15 ms later in each process without cached code" OFF)
+option(WEIR_SHARED_LLVM "Link libLLVM instead of LLVM's archives; the first kernel of each process without cached code compiles 10 ms later" OFF)
 if(WEIR_SANITIZE) # links faster
   set(WEIR_SHARED_LLVM ON)
 endif()
