@@ -51,9 +51,9 @@ Reply answer(Library& library, const std::string& bytes) {
 /// Gives the heap of this process large pages, if the system has them. Compiling a small kernel uses 3 MB, and the
 /// first use of each of 800 small pages takes longer than of two large ones.
 void use_large_pages() {
-  constexpr std::size_t page = std::size_t{2} << 20, heap = 3 * page;
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  constexpr std::size_t page = std::size_t{2} << 20, heap = 2 * page;
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc would choose in the course of time
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
   void* const block = std::malloc(page + heap);
   if (!block) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(block);
