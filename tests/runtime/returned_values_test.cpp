@@ -109,6 +109,17 @@ TEST_P(ReturnedValues, ThrowTheFailureOfTheirLaunch) {
   EXPECT_EQ(checked_kernel()(stream, good).get(), 1);
 }
 
+TEST_P(ReturnedValues, ReportTheFailureOfADestroyedStreamInPlaceOfTheDevice) {
+  const auto wrong = filled(device, stream, -1);
+  Stream other = device.create_stream();
+  stream.synchronize();
+  Future<float> value = checked_kernel()(other, wrong);
+  other = {};
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { (void)value.get(); }), HasSubstr("x is positive"));
+  EXPECT_NO_THROW(device.synchronize()) << "get() has reported it";
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { (void)value.get(); }), HasSubstr("x is positive"));
+}
+
 TEST_P(ReturnedValues, OfADestroyedStreamAreNotOverwrittenByItsSuccessor) {
   std::vector<Future<float>> kept;
   for (int i = 1; i <= 20; ++i) {

@@ -242,16 +242,23 @@ bool is_same_failure(const ir::ErrorRecord& a, const ir::ErrorRecord& b) noexcep
                      reinterpret_cast<const std::byte*>(&b) + content, sizeof a - content) == 0;
 }
 
-void mark_reported(StreamState& stream, StreamRecord& record, const ir::ErrorRecord& copy) {
+/// True until the state serves another stream: `generation` of its stream, or the next one, of none.
+bool is_of(const StreamState& stream, std::uint64_t generation) noexcept {
+  return stream.generation.load(std::memory_order_acquire) - generation <= 1;
+}
+
+// A record that holds the failure is examined before the generation: the next stream's launches fail after
+// its generation was set, so their failures are not taken for this one.
+void mark_reported(StreamState& stream, std::uint64_t generation, StreamRecord& record,
+                   const ir::ErrorRecord& copy) {
   if (record.host()) {
     StreamRecords& records = *stream.records.load(std::memory_order_acquire);
     const std::lock_guard lock(report_mutex());
     if (record.state().load() != ir::ErrorRecord::complete || !is_same_failure(*record.host(), copy)) return;
-    report(stream, records, record);
-  } else {
-    if (!is_same_failure(copy_record(stream, record), copy)) return;
+    if (is_of(stream, generation)) report(stream, records, record);
+  } else if (is_of(stream, generation) && is_same_failure(copy_record(stream, record), copy)) {
     const Submission submission(stream);
-    clear_record(stream, record);
+    if (is_of(stream, generation)) clear_record(stream, record);
   }
 }
 
@@ -259,11 +266,9 @@ void mark_reported(StreamState& stream, StreamRecord& record, const ir::ErrorRec
 
 void throw_copied_failure(StreamState& stream, std::uint64_t generation, StreamRecord& record,
                           const ir::ErrorRecord& copy) {
-  if (stream.generation.load(std::memory_order_acquire) == generation) {
-    try {
-      mark_reported(stream, record, copy);
-    } catch (const Error&) {  // the stream was destroyed meanwhile, or its device fails the next call as well
-    }
+  try {
+    mark_reported(stream, generation, record, copy);
+  } catch (const Error&) {  // the driver's stream was destroyed, or its device fails the next call as well
   }
   throw describe(stream, copy);
 }
@@ -277,6 +282,7 @@ void forget_failure(StreamState& stream) noexcept {
   StreamRecords* records = stream.records.load(std::memory_order_acquire);
   if (!records) return;
   if (records->now().host()) {
+    const std::lock_guard lock(report_mutex());  // a future may be reporting the failure
     for (StreamRecord& record : records->each) {
       record.reported_at = 0;
       record.state().store(ir::ErrorRecord::free);

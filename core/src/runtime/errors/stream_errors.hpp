@@ -104,7 +104,8 @@ inline void throw_failure(StreamState& stream) {
 void throw_failure_after_wait(StreamState& stream);
 
 /// Throws a failure that the host has read from a copy of the record, and marks it as reported if nothing
-/// else has reported it. `generation` is that of the stream when the launch was submitted.
+/// else has reported it. `generation` is that of the stream when the launch was submitted. The stream may
+/// have been destroyed since.
 [[noreturn]] void throw_copied_failure(StreamState& stream, std::uint64_t generation, StreamRecord& record,
                                        const ir::ErrorRecord& copy);
 
