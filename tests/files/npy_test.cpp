@@ -140,15 +140,47 @@ TEST_F(Npy, DamagedHeadersAreRefusedWithTheExpectationAndTheFinding) {
     return refused(ErrorCode::parse, path, [&] { read_npy(path); });
   };
   EXPECT_THAT(message("(2, 3)", "(2, 4)"), HasSubstr("the shape (2, 4) needs 32 bytes of data, found 24"));
-  EXPECT_THAT(message("(2, 3)", "(2,-3)"), HasSubstr("expected extents of at least 0"));
+  EXPECT_THAT(message("(2, 3)", "(2,-3)"),
+              HasSubstr("expected extents of at least 0 and below 2^63 in the .npy "
+                        "header's shape, found '-3), }"));
   EXPECT_THAT(message("(2, 3), }", "(2, 3, }x"), HasSubstr("expected extents"));
-  EXPECT_THAT(message("'descr'", "'desxr'"), HasSubstr("no key 'descr'"));
+  EXPECT_THAT(message("(2, 3)", "(2 3)"),
+              HasSubstr("expected ')' or ',' after an extent of the shape in the .npy "
+                        "header, found '3), }"));
+  EXPECT_THAT(message("(2, 3)", "(2,,3)"), HasSubstr("expected extents"));
+  EXPECT_THAT(message("(2, 3), }", "(2, 3)x}"), HasSubstr("expected '}' or ',' after a value"));
+  EXPECT_THAT(message("(2, 3), }", "(2, 3)}x"),
+              HasSubstr("expected the end of the .npy header after '}', found 'x"));
+  EXPECT_THAT(message("'descr'", "'desxr'"),
+              HasSubstr("unknown key 'desxr'; expected 'descr', 'fortran_order'"));
+  EXPECT_THAT(message("'descr': '<f4', ", std::string(16, ' ')), HasSubstr("no key 'descr'"));
+  EXPECT_THAT(message("'descr': '<f4', ", "'descr': '<f4', 'descr': '>f4', "),
+              HasSubstr("the key 'descr' twice"));
   EXPECT_THAT(message("False", "Maybe"), HasSubstr("expected True or False"));
   EXPECT_THAT(message("'<f4'", "'<f7'"), HasSubstr("unknown type '<f7'"));
   EXPECT_THAT(message("'<f4'", "'\x1b\x7f\n'"), HasSubstr("unknown type '?"
                                                           "?"
                                                           "?'"));
   EXPECT_THAT(message("(2, 3)", "(4611686018427387904, 4611686018427387904)"), HasSubstr("more than 2^63"));
+}
+
+TEST_F(Npy, HeadersOfOtherWritersAreRead) {
+  const std::vector<float> values = vector_of<float>(read_npy(fixture("f4.npy")));
+  const auto read = [&](const std::string& header) {
+    std::string bytes("\x93NUMPY\x01\0", 8);
+    bytes += {static_cast<char>(header.size()), '\0'};
+    bytes += header;
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return read_npy(written("other.npy", bytes));
+  };
+  for (const char* header : {R"({"descr": "<f4", "fortran_order": False, "shape": (2, 3)})",
+                             "{'shape': (2L, 3L), u'descr': u'<f4', 'fortran_order': False, }",
+                             "{\t'descr':\t'f4',\n 'fortran_order' :False,\n 'shape': (\n2,\n3,\n)\n}\n"}) {
+    SCOPED_TRACE(header);
+    const HostArray array = read(header);
+    EXPECT_THAT(array.shape, ElementsAre(2, 3));
+    EXPECT_EQ(vector_of<float>(array), values);
+  }
 }
 
 // proves R35

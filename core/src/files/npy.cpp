@@ -37,15 +37,25 @@ constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_words{{
     {"f8", ScalarType::f64},
 }};
 
+/// Reads the header as NumPy does: a Python dictionary with exactly the keys 'descr', 'fortran_order' and
+/// 'shape'.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  HeaderReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
 
-  files::NpyHeader read() const {
+  files::NpyHeader read() {
     files::NpyHeader header;
-    header.shape = shape();
-    header.fortran_order = fortran_order();
-    read_type(header);
+    expect('{', "at the beginning");
+    while (!accept('}')) {
+      read_entry(header);
+      if (accept(',')) continue;
+      expect('}', "or ',' after a value");
+      break;
+    }
+    skip_spaces();
+    if (!rest_.empty()) fail("expected the end of the .npy header after '}', found " + found());
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (!read_[k]) fail("the .npy header has no key '" + std::string(keys[k]) + "'");
     return header;
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -53,28 +63,32 @@ class HeaderReader {
   }
 
  private:
-  /// The text that follows 'key': in the header's dictionary.
-  std::string_view value_of(std::string_view key) const {
-    const std::string quoted = "'" + std::string(key) + "'";
-    std::size_t at = text_.find(quoted);
-    if (at == std::string_view::npos) fail("the .npy header has no key " + quoted);
-    at = text_.find_first_not_of(' ', at + quoted.size());
-    if (at == std::string_view::npos || text_[at] != ':')
-      fail("expected ':' after " + quoted + " in the .npy header");
-    at = text_.find_first_not_of(' ', at + 1);
-    if (at == std::string_view::npos) fail("expected a value for " + quoted + " in the .npy header");
-    return text_.substr(at);
+  static constexpr std::array<std::string_view, 3> keys{"descr", "fortran_order", "shape"};
+
+  void read_entry(files::NpyHeader& header) {
+    const std::string key(string("a key of the .npy header"));
+    expect(':', "after '" + without_control_characters(key) + "'");
+    const auto known = static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
+    if (known == keys.size())
+      fail("the .npy header has the unknown key '" + without_control_characters(key) +
+           "'; expected 'descr', 'fortran_order' and 'shape'");
+    if (std::exchange(read_[known], true)) fail("the .npy header has the key '" + key + "' twice");
+    if (known == 0) read_type(header);
+    if (known == 1) header.fortran_order = boolean();
+    if (known == 2) header.shape = shape();
   }
 
-  void read_type(files::NpyHeader& header) const {
-    const std::string_view value = value_of("descr");
-    const std::size_t end = value.find('\'', 1);
-    if (value.front() != '\'' || end == std::string_view::npos)
+  void read_type(files::NpyHeader& header) {
+    skip_spaces();
+    if (rest_.starts_with('[') || rest_.starts_with('('))
       fail("the .npy file holds records; expected plain numbers; save each field as an array of its own");
-    const std::string_view word = value.substr(1, end - 1);
-    const std::string_view number = word.substr(std::min<std::size_t>(1, word.size()));
-    const auto known = std::ranges::find(type_words, number, &std::pair<std::string_view, ScalarType>::first);
-    if (known == type_words.end() || std::string_view("<>|=").find(word.front()) == std::string_view::npos)
+    const std::string_view word = string("a type");
+    // Without a byte order, the type is one of this machine.
+    const bool ordered =
+        !word.empty() && std::string_view("<>|=").find(word.front()) != std::string_view::npos;
+    const auto known = std::ranges::find(type_words, word.substr(ordered ? 1 : 0),
+                                         &std::pair<std::string_view, ScalarType>::first);
+    if (known == type_words.end())
       fail("unknown type '" + without_control_characters(word) +
            "'; expected booleans, integers of 8 to 64 bits or floats of 16 to 64 bits; convert it with "
            ".astype()");
@@ -82,35 +96,74 @@ class HeaderReader {
     header.big_endian = word.front() == '>';
   }
 
-  bool fortran_order() const {
-    const std::string_view value = value_of("fortran_order");
-    if (value.starts_with("False")) return false;
-    if (value.starts_with("True")) return true;
-    fail("expected True or False for 'fortran_order' in the .npy header");
+  bool boolean() {
+    skip_spaces();
+    for (const auto& [word, value] : {std::pair("False", false), std::pair("True", true)})
+      if (rest_.starts_with(word)) {
+        rest_.remove_prefix(std::string_view(word).size());
+        return value;
+      }
+    fail("expected True or False for 'fortran_order' in the .npy header, found " + found());
   }
 
-  std::vector<std::int64_t> shape() const {
-    std::string_view rest = value_of("shape");
-    if (rest.front() != '(') fail("expected '(' before the shape in the .npy header");
-    rest.remove_prefix(1);
+  std::vector<std::int64_t> shape() {
     std::vector<std::int64_t> result;
-    while (true) {
-      rest.remove_prefix(std::min(rest.find_first_not_of(" ,"), rest.size()));
-      if (rest.empty()) fail("expected ')' after the shape in the .npy header");
-      if (rest.front() == ')') return result;
-      std::int64_t extent = 0;
-      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), extent);
-      if (error != std::errc{} || extent < 0)
-        fail("expected extents of at least 0 in the .npy header's shape");
+    expect('(', "before the shape");
+    while (!accept(')')) {
       if (result.size() == most_dimensions)
         fail("the array has more than 64 dimensions, which NumPy refuses");
-      result.push_back(extent);
-      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+      result.push_back(extent());
+      if (accept(',')) continue;
+      expect(')', "or ',' after an extent of the shape");
+      break;
     }
+    return result;
   }
 
-  std::string_view text_;
+  std::int64_t extent() {
+    skip_spaces();
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+    if (error != std::errc{} || extent < 0)
+      fail("expected extents of at least 0 and below 2^63 in the .npy header's shape, found " + found());
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // a long integer of Python 2
+    return extent;
+  }
+
+  std::string_view string(const char* what) {
+    skip_spaces();
+    if (rest_.starts_with('u')) rest_.remove_prefix(1);  // of Python 2
+    const char quote = rest_.empty() ? '\0' : rest_.front();
+    const std::size_t end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : std::string_view::npos;
+    if (end == std::string_view::npos)
+      fail("expected " + std::string(what) + " in quotes in the .npy header, found " + found());
+    const std::string_view text = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n\f"), rest_.size())); }
+  bool accept(char sign) {
+    skip_spaces();
+    if (!rest_.starts_with(sign)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char sign, const std::string& where) {
+    if (!accept(sign))
+      fail(std::string("expected '") + sign + "' " + where + " in the .npy header, found " + found());
+  }
+  /// The next characters, for messages.
+  std::string found() const {
+    if (rest_.empty()) return "its end";
+    constexpr std::size_t most = 24;
+    return "'" + without_control_characters(rest_.substr(0, most)) + (rest_.size() > most ? "...'" : "'");
+  }
+
+  std::string_view rest_;
   const std::string& name_;
+  std::array<bool, keys.size()> read_{};
 };
 
 /// From the first index running fastest to the last one.
@@ -147,7 +200,7 @@ void files::swap_bytes(std::span<std::byte> data, std::size_t size) {
 
 std::uint64_t files::npy_data_begin(std::string_view text, const std::string& name) {
   const auto fail = [&](const char* what) { throw Error(ErrorCode::parse, name + ": " + what); };
-  if (!text.starts_with(magic) || text.size() < 10 || text[6] < 1 || text[6] > 3)
+  if (!text.starts_with(magic) || text.size() < 10 || text[6] < 1 || text[6] > 3 || text[7] != 0)
     fail("it is not an .npy file of version 1.0 to 3.0");
   const std::size_t length_bytes = text[6] >= 2 ? 4 : 2;
   if (text.size() < 8 + length_bytes) fail("the .npy header is cut off");
@@ -161,7 +214,7 @@ files::NpyHeader files::parse_npy_header(std::string_view text, std::uint64_t fi
   const std::uint64_t begin = npy_data_begin(text, name);
   if (begin > text.size()) throw Error(ErrorCode::parse, name + ": the .npy header is cut off");
   const std::size_t header_begin = text[6] >= 2 ? 12 : 10;
-  const HeaderReader reader(text.substr(header_begin, begin - header_begin), name);
+  HeaderReader reader(text.substr(header_begin, begin - header_begin), name);
   NpyHeader header = reader.read();
   header.data_begin = begin;
   const std::optional<std::uint64_t> expected = bytes_of(header.shape, header.type);
