@@ -110,6 +110,22 @@ TEST_F(DlpackImport, EmptyTensorsHaveNoMemory) {
   EXPECT_EQ(producer.deleted, 1);
 }
 
+TEST_F(DlpackImport, EmptyTensorsMayHaveOtherExtentsOfAnySize) {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  Producer<float> producer({0});
+  for (const std::array<std::int64_t, 3>& shape :
+       {std::array{huge, huge, std::int64_t{0}}, std::array{std::int64_t{0}, huge, huge}}) {
+    std::array<std::int64_t, 3> extents = shape, strides{huge, huge, huge};
+    producer.tensor.dimensions = 3;
+    producer.tensor.shape = extents.data();
+    producer.tensor.strides = strides.data();
+    const auto x = from_tensor<float, 3>(stream, producer.managed());
+    EXPECT_EQ(x.extent(1), huge);
+    EXPECT_TRUE(x.empty());
+  }
+  EXPECT_EQ(producer.deleted, 2);
+}
+
 TEST_F(DlpackImport, ADeleterMayBeNull) {
   Producer<float> producer({3});
   DLManagedTensor* const tensor = producer.managed();

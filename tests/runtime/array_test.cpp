@@ -168,7 +168,18 @@ TEST(Array, NegativeAndOverflowingExtentsAreRefused) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   error_of(ErrorCode::invalid, [&] { (void)device.array<float>(most, most); });
   error_of(ErrorCode::invalid, [&] { (void)device.array<double>(most); });
+  EXPECT_THAT(
+      error_of(ErrorCode::invalid, [&] { (void)device.array<float>(std::size_t{1} << 63); }),
+      HasSubstr("an array of 9223372036854775808 elements is larger than any memory; expected at most "
+                "9223372036854775807"));
   error_of(ErrorCode::invalid, [&] { (void)device.array<float>(~std::size_t{0}); });
+}
+
+TEST(Array, AnEmptyOneMayHaveOtherExtentsOfAnySize) {
+  const Device device = open_real();
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_TRUE((device.array<float>(huge, huge, 0).empty()));
+  EXPECT_EQ((device.array<float>(0, huge, huge).extent(2)), huge);
 }
 
 // proves R34, R35

@@ -99,22 +99,26 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
     if (tensor.strides) layout.strides.push_back(1);
   }
 
+  if (std::ranges::count(layout.shape, 0) !=
+      0) {  // of no elements, whatever the other extents and the strides
+    layout.contiguous = true;
+    return layout;
+  }
+
   // Products of extents and strides must fit 64 bits, in bytes.
   std::int64_t count = 1, bytes = 0, reach = 0;
   bool too_large = false;
-  for (const std::int64_t extent : layout.shape)
-    too_large |= __builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
+  for (const std::int64_t extent : layout.shape) too_large |= __builtin_mul_overflow(count, extent, &count);
   too_large |= __builtin_mul_overflow(count, static_cast<std::int64_t>(layout.scalar_bytes), &bytes);
-  const bool empty = std::ranges::count(layout.shape, 0) != 0;
-  layout.scalars = empty ? 0 : static_cast<std::uint64_t>(count);
+  layout.scalars = static_cast<std::uint64_t>(count);
 
   layout.contiguous = true;
   std::int64_t expected = 1;
   if (!tensor.strides) layout.strides.resize(layout.shape.size());
   for (std::size_t d = too_large ? 0 : layout.shape.size(); d-- > 0;) {
-    const std::int64_t extent = std::max<std::int64_t>(layout.shape[d], 1);
+    const std::int64_t extent = layout.shape[d];
     std::int64_t& stride = layout.strides[d];
-    if (!tensor.strides || extent == 1 || empty) stride = expected;
+    if (!tensor.strides || extent == 1) stride = expected;
     layout.contiguous &= stride == expected;
     expected *= extent;
     std::int64_t part = 0;
@@ -125,7 +129,6 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
     refuse(fmt::format("its shape ({}) and strides describe more bytes than any memory has",
                        fmt::join(layout.shape, ", ")));
 
-  if (layout.scalars == 0) return layout;
   if (!tensor.data) refuse(fmt::format("its data is null, but it has {} elements", layout.scalars));
   layout.address = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
   if (layout.address % layout.scalar_bytes)

@@ -21,7 +21,13 @@ using detail::StreamState;
 namespace detail {
 
 std::size_t checked_bytes(std::size_t count, std::size_t size) try {
-  if (size != 0 && count > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / size)
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  if (count > most)
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} elements is larger than any memory; expected at most {}; check "
+                            "for a negative number that became unsigned",
+                            count, most));
+  if (size != 0 && count > most / size)
     throw Error(ErrorCode::invalid,
                 fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
                             "for a negative number that became unsigned",
@@ -50,7 +56,7 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
   if (bytes == 0) return;
   device_->memory.collect_pending();  // earlier pinned memory that was destroyed before its copies ended
   if (!device_->has(Capability::pinned_memory)) {
-    data_ = ::operator new(bytes, std::align_val_t{64});
+    data_ = ::operator new (bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
     return;
   }
@@ -96,7 +102,8 @@ PinnedMemory::~PinnedMemory() {
       });
     });
   else
-    device_->memory.when_unused([data = data_]() noexcept { ::operator delete(data, std::align_val_t{64}); });
+    device_->memory.when_unused(
+        [data = data_]() noexcept { ::operator delete (data, std::align_val_t{64}); });
 }
 
 }  // namespace detail
@@ -138,6 +145,10 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
                   fmt::format("array extent {} is {}; extents are 0 or more", d, extents[d]));
     extents_[d] = extents[d];
     too_large |= __builtin_mul_overflow(count, extents[d], &count);
+  }
+  if (std::ranges::count(extents, 0) != 0) {
+    count = 0;
+    too_large = false;
   }
   if (too_large || __builtin_mul_overflow(count, static_cast<std::int64_t>(element.size()), &bytes))
     throw Error(
