@@ -126,9 +126,11 @@ TEST(Manifest, EveryMissingKeyIsNamed) {
 TEST(Manifest, WrongTypesAreNamed) {
   for (const char* key : {"name", "library", "architecture"})
     EXPECT_THAT(refusal_with(key, 7),
-                HasSubstr("has number for \"" + std::string(key) + "\"; a string is expected"));
-  EXPECT_THAT(refusal_with("abi", "1.0"), HasSubstr("an object with \"min\" and \"max\" is expected"));
-  EXPECT_THAT(refusal_with("abi", {{"min", 1.0}}), HasSubstr("has number for \"min\"; a string is expected"));
+                HasSubstr("has a number for \"" + std::string(key) + "\"; a string is expected"));
+  EXPECT_THAT(refusal_with("abi", "1.0"),
+              HasSubstr("has a string for \"abi\"; an object with \"min\" and \"max\" is expected"));
+  EXPECT_THAT(refusal_with("abi", {{"min", 1.0}}),
+              HasSubstr("has a number for \"min\"; a string is expected"));
   EXPECT_THAT(refusal_with("abi", {{"min", "1.0"}}), HasSubstr("lacks the key \"max\""));
   EXPECT_THAT(refusal_with("vendor_libraries", "libx.so"), HasSubstr("a list of strings is expected"));
   EXPECT_THAT(refusal_with("vendor_libraries", json::array({1})), HasSubstr("a list of strings is expected"));
@@ -180,7 +182,7 @@ TEST(Manifest, EveryFaultIsListed) {
       examine_manifest(R"({"name": "A", "library": "/x", "abi": {"min": 1}})", "/x.json");
   EXPECT_THAT(reading.faults,
               testing::ElementsAre(HasSubstr("has the name \"A\""), HasSubstr("absolute path"),
-                                   HasSubstr("has number for \"min\""), HasSubstr("lacks the key \"max\""),
+                                   HasSubstr("has a number for \"min\""), HasSubstr("lacks the key \"max\""),
                                    HasSubstr("lacks the key \"architecture\"")));
 }
 
