@@ -107,6 +107,8 @@ void variables(Value<float> a, Value<double> b) {
   auto by_copy = [u] {};                   // refuse: capture it by reference
   LocalArray<float, 4> l;
   auto m = l;                              // refuse: use of deleted function|deleted constructor
+  vec(1.0f, 2.0f, 3.0f);                   // refuse: write Vec<float, 3>{1, 2, 3} for a constant
+  mat<2, 2>(1.0f, 2.0f, 3.0f, 4.0f);       // refuse: write Mat<float, 2, 2>{1, 2, 3, 4} for a constant
   (void)w, (void)m, (void)by_copy;
 }
 

@@ -3,6 +3,7 @@
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
+#include <type_traits>
 #include <weir/dsl/math.hpp>
 
 namespace weir {
@@ -15,12 +16,33 @@ requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && (detail::Traced<A> || ...)) 
   return Value<Vec<T, sizeof...(A)>>(static_cast<A&&>(components)...);
 }
 
+namespace detail {
+template <class... A>
+concept NumbersOnly = (std::is_arithmetic_v<std::remove_cvref_t<A>> && ...);
+}
+
+/// Refused with the remedy.
+template <class... A>
+requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && detail::NumbersOnly<A...>) auto vec(A&&...) {
+  static_assert(!detail::NumbersOnly<A...>,
+                "vec() takes at least one traced value: write Vec<float, 3>{1, 2, 3} for a constant");
+  return Vec<std::common_type_t<A...>, sizeof...(A)>();
+}
+
 /// A matrix of R rows and C columns from its entries, row by row.
 template <std::size_t R, std::size_t C, class... A>
 requires(sizeof...(A) == R * C && (detail::Traced<A> || ...)) auto mat(A&&... entries) {
   using T = detail::common_t<A...>;
   detail::check_operands<T, A...>();
   return Value<Mat<T, R, C>>(static_cast<A&&>(entries)...);
+}
+
+/// Refused with the remedy.
+template <std::size_t R, std::size_t C, class... A>
+requires(sizeof...(A) == R * C && detail::NumbersOnly<A...>) auto mat(A&&...) {
+  static_assert(!detail::NumbersOnly<A...>,
+                "mat() takes at least one traced value: write Mat<float, 2, 2>{1, 2, 3, 4} for a constant");
+  return Mat<std::common_type_t<A...>, R, C>();
 }
 
 namespace detail {
