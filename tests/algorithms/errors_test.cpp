@@ -62,6 +62,8 @@ TEST_F(AlgorithmErrors, OfRanges) {
   EXPECT_THAT(of([&] { histogram(stream, x, 0, INFINITY, count); }), testing::HasSubstr("[0, inf)"));
   EXPECT_THAT(of([&] { histogram(stream, x, -1e308, 1e308, count); }),
               testing::HasSubstr("must be a finite double"));
+  EXPECT_THAT(of([&] { histogram(stream, x, 0, 5e-324, count); }),
+              testing::HasSubstr("histogram: the range [0, 5e-324) is too short for 1 bins"));
 }
 
 }  // namespace

@@ -126,8 +126,9 @@ void reduce_by_key(const StreamRef& stream, const ArrayView<K>& keys, const Arra
 }
 
 /// counts[b] becomes the number of elements in bin b of counts.size() equal bins of [low, high). An element
-/// is in the bin floor((double(x) - low) * (bins / (high - low))), computed in double. Others, and NaN, are
-/// not counted. Throws Error{invalid} unless low < high and low, high and high - low are finite.
+/// is in the bin floor((double(x) - low) * (bins / (high - low))), computed in double, or in the last one if
+/// rounding gives more. Elements outside, and NaN, are not counted. Throws Error{invalid} unless low < high,
+/// and low, high, high - low and bins / (high - low) are finite.
 template <KernelNumber T>
 void histogram(const StreamRef& stream, const ArrayView<T>& x, double low, double high,
                const ArrayView<std::int64_t>& counts) {

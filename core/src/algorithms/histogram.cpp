@@ -159,6 +159,12 @@ void histogram(const StreamRef& stream, const AnyArrayView& x, double low, doubl
         fmt::format("histogram: the length of the range [{}, {}) must be a finite double; pass a range "
                     "of at most {}",
                     low, high, std::numeric_limits<double>::max()));
+  if (!std::isfinite(static_cast<double>(counts.size()) / (high - low)))
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("histogram: the range [{}, {}) is too short for {} bins, whose number for a length of "
+                    "1 must be a finite double; pass a longer range or fewer bins",
+                    low, high, counts.size()));
   if (counts.empty()) return;
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return counts.fill_zero(stream);
