@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_file.hpp"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +9,7 @@
 #include <weir/pack.hpp>
 
 #include "command.hpp"
+#include "kernel_text.hpp"
 
 namespace weir::tool {
 namespace {
@@ -34,35 +32,10 @@ bool is_pack(const std::string& file) {
   return in && begin == pack_magic;
 }
 
-/// Of any kernel; longer texts are refused before they fill the memory: a device or a pipe may never end.
-constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
-
-Program parse_stream(std::istream& in, const std::string& name) {
-  std::string text;
-  std::array<char, 65536> part;
-  do {
-    in.read(part.data(), part.size());
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-  } while (in && text.size() <= most_text_bytes);
-  if (text.size() > most_text_bytes)
-    throw Error(ErrorCode::parse, name + ": a kernel's text has at most " + std::to_string(most_text_bytes) +
-                                      " bytes, and more were found; expected a kernel in IR text form");
-  return Program::parse(text, name);
-}
-
 Program read_text(const std::string& file) {
-  if (file == "-") return parse_stream(std::cin, "<standard input>");
-  const auto refuse = [&](int error) {
-    const std::string why = error ? std::string(": ") + std::strerror(error) : "";
-    throw Error(ErrorCode::system,
-                "'" + file + "': cannot read the file" + why + "; expected a kernel in IR text form");
-  };
-  // A folder can be opened as a stream and reads as empty, which would be reported as an empty kernel.
-  if (std::error_code none; std::filesystem::is_directory(file, none)) refuse(EISDIR);
-  errno = 0;
-  std::ifstream in(file);
-  if (!in) refuse(errno);
-  return parse_stream(in, file);
+  if (file != "-") return Program::parse(read_kernel_text(file), file);
+  constexpr auto name = "<standard input>";
+  return Program::parse(read_kernel_text(std::cin, name), name);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <set>
+#include <string>
+#include <vector>
+#include <weir/pack.hpp>
 
 #include "on_threads.hpp"
 #include "runtime/devices/device_state.hpp"
@@ -439,6 +442,18 @@ TEST(Program, ALaunchAllocatesNothing) {
   EXPECT_EQ(allocations_of_this_thread(), before);
 }
 #endif
+
+TEST(PackMain, RefusesTextThatNeverEnds) {
+  std::string words[] = {"pack",     testing::TempDir() + "endless.weirpack",
+                         "--target", "elf-x86_64:x86-64-v3",
+                         "--text",   "/dev/zero"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(detail::pack_main(static_cast<int>(arguments.size()), arguments.data()), 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("/dev/zero: a kernel's text has at most 16777216 bytes"));
+}
 
 }  // namespace
 }  // namespace weir::test

@@ -4,14 +4,13 @@
 
 #include <atomic>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 #include <weir/pack.hpp>
 
+#include "kernel_text.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/kept_programs.hpp"
 
@@ -28,14 +27,6 @@ struct Kept {
 Kept& kept() {
   static auto* const one = new Kept;
   return *one;
-}
-
-std::string read_text(const std::string& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf()))
-    throw Error(ErrorCode::system, file + ": cannot read the file; expected a kernel in IR text form");
-  return text.str();
 }
 
 struct PackArguments {
@@ -92,7 +83,8 @@ int pack_main(int argc, char** argv) noexcept {
         builder.add_target(target);
       }
     }
-    for (const std::string& file : arguments.texts) Program::parse(read_text(file), file);  // which is kept
+    for (const std::string& file : arguments.texts)
+      Program::parse(read_kernel_text(file), file);  // which is kept
     const std::vector<Program> programs = [] {
       const std::lock_guard lock(kept().mutex);
       return kept().programs;
