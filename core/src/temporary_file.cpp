@@ -36,4 +36,19 @@ bool TemporaryFile::keep() noexcept {
   return kept_ = std::rename(path_.c_str(), target_.c_str()) == 0;
 }
 
+bool replace_file(const std::filesystem::path& path, std::string_view bytes) {
+  // Judged through its links: a pipe at the end of /dev/stdout has no path of its own, so canonical() fails.
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    return file.get() >= 0 && write_all(file.get(), bytes);
+  }
+  std::error_code none;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, none);
+  const std::filesystem::path& target = none ? path : canonical;
+  TemporaryFile file(target.has_parent_path() ? target.parent_path() : ".", target.filename().string(),
+                     TemporaryFile::Access::by_mask);
+  return file.is_open() && file.fill(bytes, TemporaryFile::Durability::process) && file.keep();
+}
+
 }  // namespace weir

@@ -48,4 +48,8 @@ class TemporaryFile {
   bool kept_ = false;
 };
 
+/// Replaces the contents of a regular file as a whole, or makes one: a failure keeps the file before. Links
+/// keep their names. Devices, pipes and the like take the bytes themselves. False with errno set on failure.
+bool replace_file(const std::filesystem::path& path, std::string_view bytes);
+
 }  // namespace weir

@@ -93,6 +93,20 @@ class PackCommand : public testing::Test {
   static std::string library_folder() { return WEIR_TEST_LIBRARY_FOLDER; }
 };
 
+TEST_F(PackCommand, LinksAndDevicesAreWrittenAndNotReplaced) {
+  make("k.weirpack", {path("twice.weir"), "--target", cpu});
+  fs::create_symlink("k.weirpack", folder / "link.weirpack");
+  make("link.weirpack", {path("square.weir"), "--target", cpu});
+  EXPECT_TRUE(fs::is_symlink(folder / "link.weirpack"));
+  EXPECT_THAT(weir({"pack", "--list", path("k.weirpack")}).out, HasSubstr("square"));
+  fs::create_symlink("/dev/full", folder / "full.weirpack");
+  const ProgramResult full =
+      weir({"compile", path("twice.weir"), "--target", cpu, "-o", path("full.weirpack")});
+  EXPECT_EQ(full.status, 1);
+  EXPECT_THAT(full.err, HasSubstr("full.weirpack: cannot write the pack: No space left on device"));
+  EXPECT_TRUE(fs::is_symlink(folder / "full.weirpack"));
+}
+
 TEST_F(PackCommand, ListShowsKernelsTargetsAssumptionsAndSizes) {
   make("k.weirpack", {path("twice.weir"), path("square.weir"), "--target", cpu, "--target", "ptx:sm_90"});
   const ProgramResult result = weir({"pack", "--list", path("k.weirpack")});

@@ -33,31 +33,10 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
   return bytes;
 }
 
-namespace {
-
-// Devices, pipes and the like take the bytes themselves; a rename would replace them.
-bool write_special(const std::filesystem::path& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  return file.get() >= 0 && write_all(file.get(), text);
-}
-
-bool write_regular(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  TemporaryFile file(folder, path.filename().string(), TemporaryFile::Access::by_mask);
-  return file.is_open() && file.fill(text, TemporaryFile::Durability::process) && file.keep();
-}
-
-}  // namespace
-
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (path.empty()) throw Error(ErrorCode::invalid, "the name of a file to write is empty; give a path");
-  // Judged through its links: a pipe at the end of /dev/stdout has no path of its own, so canonical() fails.
-  struct stat info {};
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-  std::error_code none;
-  const std::filesystem::path target = std::filesystem::canonical(path, none);  // a link keeps its name
-  if (special ? write_special(path, text) : write_regular(none ? path : target, text)) return;
+  if (replace_file(path, text)) return;
   throw Error(ErrorCode::system, path.string() + ": cannot write the file: " + strerrordesc_np(errno) +
                                      "; choose a folder that this user may write, with enough space");
 }

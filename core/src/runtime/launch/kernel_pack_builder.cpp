@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <weir/pack.hpp>
 
@@ -173,11 +172,7 @@ void PackBuilder::add(const Program& program) try {
 }
 
 void PackBuilder::write(const std::string& file) const try {
-  const std::filesystem::path path(file);
-  const std::string bytes = compilation::encode_pack(draft_->contents, draft_->entries);
-  TemporaryFile out(path.has_parent_path() ? path.parent_path() : ".", path.filename().string(),
-                    TemporaryFile::Access::by_mask);
-  if (!out.is_open() || !out.fill(bytes, TemporaryFile::Durability::process) || !out.keep())
+  if (!replace_file(file, compilation::encode_pack(draft_->contents, draft_->entries)))
     throw Error(ErrorCode::system,
                 fmt::format("{}: cannot write the pack: {}; check the folder and the space", file,
                             strerrordesc_np(errno)));
