@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "command.hpp"
 #include "kernel_file.hpp"
+#include "written_file.hpp"
 
 namespace weir::tool {
 namespace {
@@ -37,10 +37,7 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // main() checks for errors
     return;
   }
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.flush();
-  if (!out) throw Error(ErrorCode::system, file + ": cannot write the file; check the folder and the space");
+  write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 constexpr const char* pack_suffix = ".weirpack";

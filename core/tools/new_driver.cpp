@@ -16,6 +16,7 @@
 
 #include "command.hpp"
 #include "installed.hpp"
+#include "written_file.hpp"
 
 namespace weir::tool {
 namespace {
@@ -96,11 +97,7 @@ void write(const fs::path& file, const std::string& text) {
   if (error)
     throw Error(ErrorCode::system, file.parent_path().string() + ": cannot create the folder: " +
                                        error.message() + "; choose another with --out");
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.flush();
-  if (!out)
-    throw Error(ErrorCode::system, file.string() + ": cannot write the file; check the folder and the space");
+  write_file(file.string(), text);
 }
 
 int write_project(const NewDriverOptions& options) {

@@ -110,13 +110,13 @@ class OutputFile : public testing::TestWithParam<FileCommand> {};
 TEST_P(OutputFile, OnAFullDiskIsAFailure) {
   const ProgramResult result = in_shell("weir", GetParam().words + "/dev/full");
   EXPECT_EQ(result.status, 1) << result.out;
-  EXPECT_THAT(result.err, HasSubstr("/dev/full: cannot write the file"));
+  EXPECT_THAT(result.err, HasSubstr("/dev/full: cannot write the file: No space left on device"));
 }
 
 TEST_P(OutputFile, InAFolderThatIsNotThereIsAFailure) {
   const ProgramResult result = in_shell("weir", GetParam().words + "/nonexistent/file");
   EXPECT_EQ(result.status, 1) << result.out;
-  EXPECT_THAT(result.err, HasSubstr("/nonexistent/file: cannot write the file"));
+  EXPECT_THAT(result.err, HasSubstr("/nonexistent/file: cannot write the file: No such file or directory"));
 }
 
 // The link leads to "pipe:[N]", which is no path. Not /dev/stdout, which a faulty program could replace.
