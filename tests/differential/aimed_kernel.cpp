@@ -186,7 +186,6 @@ class AimedGenerator : private AimedLoops {
     values_.resize(visible);
     const Scope scope = enter();
     const std::size_t outside = top_.size();
-    repeats_ = true;
     Block block;
     index(block);
     const std::size_t loops = 1 + c_.below(2), aimed = c_.below(loops);
@@ -198,7 +197,6 @@ class AimedGenerator : private AimedLoops {
       const bool passes = aim.kind == kind_of(Op::scratch_store);
       loop(block, {plain, passes ? kind_of(Op::scratch_load) : n == aimed ? aim.kind : kind_of(Op::add)});
     }
-    repeats_ = false;
     top_.resize(outside);
     s.bodies.push_back(std::move(block));
     leave(scope);

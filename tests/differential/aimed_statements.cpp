@@ -28,7 +28,7 @@ void AimedStatements::insert(Block& out, Kind kind) {
     out.statements.push_back(std::move(s));
     return keep(out, holds, ScalarType::boolean);
   }
-  if (kind == print_kind) return repeats_ ? void() : insert_print(out);
+  if (kind == print_kind) return insert_print(out);
   if (kind == exact_math_kind || kind == library_math_kind) return insert_math(out, kind == exact_math_kind);
   if (kind < local_array_kind)
     return insert_atomic(out, static_cast<AtomicKind>(kind - first_atomic_kind), false);

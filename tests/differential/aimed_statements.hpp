@@ -65,7 +65,6 @@ class AimedStatements : protected RandomStatements {
   static constexpr std::uint32_t no_parameter = ~std::uint32_t{0};
   std::uint32_t huge_ = no_parameter;  // an array of no elements whose first extent needs 33 bits
   bool simple_math_ = false;           // functions supported by lane loops
-  bool repeats_ = false;               // in a repeat
   bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
 
  private:

@@ -44,6 +44,7 @@ class PrintObserver final : public interpreter::Observer {
     detail::Printed one{0, {sites_, sites_->find(s)}, {}, {}};
     if (machine.iteration().loop) std::ranges::copy(machine.iteration().indices, one.index.begin());
     for (const ir::ValueId id : s.operands) one.values.push_back(machine.bits(id));
+    for (const ir::ValueId id : one.site->repetitions) one.values.push_back(machine.bits(id));
     printed_.push_back(std::move(one));
   }
   Lines lines() const { return detail::lines_in_order(printed_); }

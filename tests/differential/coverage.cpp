@@ -144,13 +144,9 @@ const char* impossible(Row row, Kind kind) noexcept {
       if (control) return "staging.cpp and packets.cpp take straight code and loops only";
       if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
       return nullptr;
-    case Row::cpu_phases:
-    case Row::gpu_phases:
-      if (kind == print_kind) return "the verifier refuses prints in a repeat";
-      return nullptr;
     case Row::cpu_region:
     case Row::gpu_region:
-      if (kind == print_kind) return "kernels that print have no phases";
+      if (kind == print_kind) return "regions of kernels that print are no phases";
       return nullptr;
     case Row::gpu_reduce:
       if (kind == kind_of(Op::store) || kind == chosen_write_kind || is_atomic(kind) || kind == print_kind)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/operation_rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 
 #include "ir/groups.hpp"
 #include "ir/print_format.hpp"
@@ -398,7 +400,15 @@ class Rules {
   }
 
   std::string print() const {
-    if (s_.index < kernel_.strings.size()) return check_print(kernel_.strings[s_.index], types_);
+    // In tasks, the numbers of repetitions come after the values.
+    const std::size_t repetitions = std::min<std::size_t>(s_.immediate, types_.size());
+    const std::span<const ScalarType> all(types_);
+    if (s_.immediate > max_repeats || repetitions != s_.immediate ||
+        std::ranges::any_of(all.last(repetitions), [](ScalarType type) { return type != ScalarType::i64; }))
+      return "the numbers of repetitions that 'print' takes are at most " + std::to_string(max_repeats) +
+             " values of type i64";
+    if (s_.index < kernel_.strings.size())
+      return check_print(kernel_.strings[s_.index], all.first(all.size() - repetitions));
     return "'print' names a format of the kernel's " + std::to_string(kernel_.strings.size()) +
            " strings, found number " + std::to_string(s_.index);
   }

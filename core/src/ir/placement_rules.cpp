@@ -31,10 +31,8 @@ class PlacementRules {
       case Op::region:
         return check_region();
       case Op::print:
-        if (placement_.repeat == nullptr || task_) return "";
-        return "'print' is inside the 'repeat' at " + at(*placement_.repeat) +
-               "; lines of different repetitions would have no order. Store the values to an array, with an "
-               "element for each repetition, and print after the 'repeat'";
+        if (s.immediate == 0 || task_) return "";
+        return "'print' of a kernel takes the values of its format only; tasks add numbers of repetitions";
       case Op::phase:
         if (task_ && !placement_.in_phase) return "";
         return "'phase' is allowed only in tasks, outside of other phases; a kernel uses parallel loops";

@@ -4,7 +4,8 @@
 // addition to `claimed`, and adds to `lost` where they do not fit. The host reads the entries and clears the
 // header in the order of the stream, so neither needs to know whether an entry is complete.
 //
-// An entry begins with PrintEntry, followed by one word for each operand of the print, zero extended. `site`
+// An entry begins with PrintEntry, followed by one word for each operand of the print, zero extended: its
+// values, and in a repeat the numbers of the repetitions, outermost first. `site`
 // is that of error_record.hpp and never 0. An entry that crosses the end of the buffer is lost; its first
 // word is 0 then, so entries are read up to the first such word, or up to `claimed`.
 #pragma once

@@ -85,6 +85,13 @@ struct Draft {
   std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
   std::uint32_t scratch_bytes = 0;
 
+  /// The repeats around a segment, outermost first.
+  std::vector<const Repeat*> repeats_around(std::size_t segment) const {
+    std::vector<const Repeat*> around;
+    for (std::int32_t i = segments[segment].repeat; i >= 0; i = around.front()->parent)
+      around.insert(around.begin(), &repeats[static_cast<std::size_t>(i)]);
+    return around;
+  }
   bool is_control(const Segment& segment) const noexcept {
     return segment.kind >= Segment::Kind::repeat_begin;
   }

@@ -69,6 +69,10 @@ class Needs {
     draft_.kept.insert(&s);
     touch(s);
     for (const ValueId id : s.operands) use(id);
+    if (s.op == Op::print) {  // lines of repetitions are in their order
+      for (const Repeat* repeat : draft_.repeats_around(segment_))
+        use(repeat->statement->bodies[0].arguments[0]);
+    }
     for (const Block& body : s.bodies) {
       for (std::size_t i = body.statements.size(); i-- > 0;) {
         const Statement& inner = body.statements[i];

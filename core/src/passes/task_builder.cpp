@@ -47,6 +47,7 @@ void TaskBuilder::append(std::size_t index, Block& out) {
   const Segment& segment = draft_.segments[index];
   out_ = &out;
   kind_ = segment.kind;
+  segment_ = index;
   if (kind_ != Segment::Kind::serial && task_.location.line == 0)
     task_.location = segment.statements.back()->location;  // the loop
   prologue(segment);
@@ -280,6 +281,12 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
   copy.location = s.location;
   copy.operands.reserve(s.operands.size());
   for (const ValueId id : s.operands) copy.operands.push_back(values_[id]);
+  if (s.op == Op::print) {
+    for (const Repeat* repeat : draft_.repeats_around(segment_)) {
+      copy.operands.push_back(values_[repeat->statement->bodies[0].arguments[0]]);
+      ++copy.immediate;
+    }
+  }
   copy.bodies.resize(s.bodies.size());
   for (std::size_t i = 0; i < s.bodies.size(); ++i) block(s.bodies[i], copy.bodies[i]);
   if (s.result != ir::no_value) copy.result = define(s.result);

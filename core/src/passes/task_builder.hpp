@@ -67,6 +67,7 @@ class TaskBuilder {
   ir::Task task_;
   ir::Block* out_ = nullptr;  // of the segment
   Segment::Kind kind_ = Segment::Kind::serial;
+  std::size_t segment_ = 0;
   std::array<ir::ValueId, ir::max_repeats> numbers_{};  // of the repetitions that the task runs, by depth
   std::vector<ir::ValueId> values_;                     // by the kernel's value id: the task's value
   std::vector<std::uint32_t> locals_;                   // by the kernel's local id: the task's local

@@ -121,6 +121,7 @@ class DebugChecks final : public interpreter::Checks {
     Printed line{0, {sites_, sites_->find(s)}, {}, {}};
     if (machine.iteration().loop) std::ranges::copy(machine.iteration().indices, line.index.begin());
     for (const ir::ValueId id : s.operands) line.values.push_back(machine.bits(id));
+    for (const ir::ValueId id : line.site->repetitions) line.values.push_back(machine.bits(id));
     printed_.push_back(std::move(line));
   }
   void show_lines() noexcept try {

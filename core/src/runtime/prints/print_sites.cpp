@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <tuple>
 #include <weir/element.hpp>
 
 namespace weir::detail {
@@ -36,6 +35,25 @@ std::string format_value(const std::string& specification, ScalarType type, std:
   return with(bits << unused >> unused);
 }
 
+std::int64_t repetition(const Printed& printed, std::size_t depth) noexcept {
+  const std::size_t repeats = printed.site->repetitions.size();
+  if (printed.values.size() < repeats) return 0;
+  return static_cast<std::int64_t>(printed.values[printed.values.size() - repeats + depth]);
+}
+
+bool is_before(const Printed& a, const Printed& b) noexcept {
+  if (a.launch != b.launch) return a.launch < b.launch;
+  const std::vector<std::uint32_t>&one = a.site->orders, &other = b.site->orders;
+  const std::size_t both = std::min(one.size(), other.size());
+  for (std::size_t depth = 0; depth < both; ++depth) {
+    if (one[depth] != other[depth]) return one[depth] < other[depth];
+    if (depth + 1 == both) break;  // different statements have different orders: both are in the same one
+    const std::int64_t first = repetition(a, depth), second = repetition(b, depth);
+    if (first != second) return first < second;
+  }
+  return a.index < b.index;
+}
+
 }  // namespace
 
 PrintSites::PrintSites(const ir::Kernel& kernel) : types_(kernel.value_count) {
@@ -47,12 +65,26 @@ void PrintSites::gather(const ir::Kernel& kernel, const ir::Block& block, bool b
   for (const ir::Statement& s : block.statements) {
     if (becomes_tasks) ++order_;
     if (s.result != ir::no_value) types_[s.result] = s.type;
-    for (const ir::Block& body : s.bodies) gather(kernel, body, becomes_tasks && s.op == ir::Op::region);
-    if (s.op != ir::Op::print) continue;
-    PrintSite site{ir::parse_print_format(kernel.strings[s.index]), {}, order_};
-    for (const ir::ValueId id : s.operands) site.types.push_back(types_[id]);
-    sites_.emplace(s.index, std::move(site));
+    if (s.op == ir::Op::print) add(kernel, s);
+    const bool repeats = s.op == ir::Op::repeat;
+    if (repeats) {
+      repeats_.push_back(order_);
+      repetitions_.push_back(s.bodies[0].arguments[0]);
+    }
+    for (const ir::Block& body : s.bodies)
+      gather(kernel, body, becomes_tasks && (repeats || s.op == ir::Op::region));
+    if (repeats) {
+      repeats_.pop_back();
+      repetitions_.pop_back();
+    }
   }
+}
+
+void PrintSites::add(const ir::Kernel& kernel, const ir::Statement& print) {
+  PrintSite site{ir::parse_print_format(kernel.strings[print.index]), {}, repeats_, repetitions_};
+  site.orders.push_back(order_);
+  for (const ir::ValueId id : print.operands) site.types.push_back(types_[id]);
+  sites_.emplace(print.index, std::move(site));
 }
 
 const PrintSite* PrintSites::find(const ir::Statement& print) const noexcept {
@@ -75,9 +107,7 @@ std::string format_line(const PrintSite& site, std::span<const std::uint64_t> va
 }
 
 std::vector<std::string> lines_in_order(std::vector<Printed> all) {
-  std::stable_sort(all.begin(), all.end(), [](const Printed& a, const Printed& b) {
-    return std::tie(a.launch, a.site->order, a.index) < std::tie(b.launch, b.site->order, b.index);
-  });
+  std::stable_sort(all.begin(), all.end(), is_before);
   std::vector<std::string> lines;
   lines.reserve(all.size());
   for (const Printed& one : all) lines.push_back(format_line(*one.site, one.values));
