@@ -75,6 +75,7 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
   const passes::Plan& plan = *program.plan;
   bool same = true;  // in all repetitions
   variant.phases = program.has_phases;
+  std::uint64_t operations = 0;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const passes::PlannedTask& planned = plan.tasks[i];
     for (const passes::PlannedLoop& loop : planned.phases)
@@ -90,9 +91,12 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
       refuse_space(program, plan.tasks[i]);
     if (same) values.remember(i, space);
     assumptions.index32 = assumptions.index32 && space.index32;
-    variant.phases = variant.phases && fits_a_phase(device, planned, space);
+    variant.phases = variant.phases && fits_a_phase(device, planned, space, operations);
   }
-  if (variant.phases) values.forget();
+  if (variant.phases) {
+    values.forget();
+    values.phase_operations = operations;
+  }
   const bool cpu = device.info.kind == DeviceKind::cpu;
   if (cpu && !program.merges && !program.counts) return {{}, false, variant.phases};
   variant.shared_index = !variant.phases && prefers_shared_index(program, device, values);

@@ -82,13 +82,19 @@ std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::u
   return plan ? plan : separate;
 }
 
-bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
-                  const LoopSpace& space) noexcept {
-  if (planned.rank == 0) return true;  // one thread runs it anyway
+bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned, const LoopSpace& space,
+                  std::uint64_t& operations) noexcept {
+  if (planned.rank == 0) {  // one thread runs it anyway
+    if (planned.task.kind == ir::TaskKind::phases) operations = ~std::uint64_t{0};
+    return true;
+  }
   if (!space.known || planned.vary()) return false;
-  const std::uint64_t cost = std::max(planned.task.cost, 1u);
-  if (device.info.kind == DeviceKind::cpu) return space.count <= phase_operations_of_cpu / cost;
-  return space.count <= phase_iterations_of_gpu && space.count <= phase_operations_of_gpu / cost;
+  const bool cpu = device.info.kind == DeviceKind::cpu;
+  // No more iterations than operations, whose product then fits.
+  if (space.count > (cpu ? phase_operations_of_cpu : phase_iterations_of_gpu)) return false;
+  const std::uint64_t own = space.count * std::max(planned.task.cost, 1u);
+  if (operations != ~std::uint64_t{0}) operations += own;
+  return own <= (cpu ? phase_operations_of_cpu : phase_operations_of_gpu);
 }
 
 std::vector<LaunchVariant> variants_with(const ProgramState& program,

@@ -32,6 +32,8 @@ struct LaunchValues final : ir::HostValues {
   std::uint32_t launch_number = 0;  ///< of the stream, for prints
   std::uint64_t key = 0;
   std::array<std::int64_t, ir::max_repeats> repetitions{};  ///< the current ones, by depth
+  /// Of all loops of a launch that takes phases; the largest number if unknown.
+  std::uint64_t phase_operations = ~std::uint64_t{0};
 
   /// Keeps the loop space of a task for reuse by later steps. Only the first tasks are kept, and they must
   /// come in order.
@@ -87,9 +89,10 @@ codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const 
 /// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
 LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values);
-/// Whether a loop of so many iterations takes at most as long in one block as in a launch of its own.
-bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
-                  const LoopSpace& space) noexcept;
+/// Whether a loop of so many iterations takes at most as long in one block as in a launch of its own. If it
+/// does, adds its operations to `operations`, which becomes the largest number if they are unknown.
+bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned, const LoopSpace& space,
+                  std::uint64_t& operations) noexcept;
 /// Whether one thread for each value of the shared indices is expected to be faster for these arguments.
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept;
