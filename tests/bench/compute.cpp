@@ -92,6 +92,43 @@ void add_short_chains() {
        .peer = [=] { run(apart, LaunchMode::graph); }});
 }
 
+/// Four groups of five loops, each of which needs all of the one before, with stream_parallel blocks and
+/// without.
+void add_independent_groups(std::size_t elements) {
+  const auto group = [](const auto& x, const auto& y) {
+    reverse_twice(x, y);
+    reverse_twice(x, y);
+    range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i]; });
+  };
+  using V = View<float>;
+  static Kernel plain{"independent_groups", [group](V a, V b, V c, V d, V e, V f, V g, V h) {
+                        group(a, b);
+                        group(c, d);
+                        group(e, f);
+                        group(g, h);
+                      }};
+  static Kernel blocks{"groups_in_blocks", [group](V a, V b, V c, V d, V e, V f, V g, V h) {
+                         stream_parallel([&] { group(a, b); });
+                         stream_parallel([&] { group(c, d); });
+                         stream_parallel([&] { group(e, f); });
+                         stream_parallel([&] { group(g, h); });
+                       }};
+  std::vector<std::shared_ptr<Array<float>>> arrays;
+  for (int k = 0; k < 8; ++k) arrays.push_back(upload(std::vector<float>(elements, 1.0f)));
+  const auto run = [=](const auto& kernel) {
+    for (int launch = 0; launch < 20; ++launch)
+      kernel(stream(), *arrays[0], *arrays[1], *arrays[2], *arrays[3], *arrays[4], *arrays[5], *arrays[6],
+             *arrays[7]);
+    stream().synchronize();
+  };
+  add({.name = "independent_groups_of_5_loops/" + std::to_string(elements),
+       .bar = "at most 1.1 of the same with stream_parallel blocks",
+       .samples = 31,
+       .units = 20,
+       .ours = [=] { run(plain); },
+       .peer = [=] { run(blocks); }});
+}
+
 void add_stencil() {
   constexpr std::size_t n = 4096;
   constexpr int sweeps = 20;
@@ -239,6 +276,7 @@ void add_nbody() {
 void add_compute_cases() {
   add_triad();
   add_short_chains();
+  for (const std::size_t elements : {256, 4096, 65536}) add_independent_groups(elements);
   add_stencil();
   add_maps();
   add_nbody();

@@ -29,9 +29,9 @@ constexpr std::uint64_t chain_steps = 1'500'000;
 
 // ---- the record: how often each kind of statement was in each form of a merged task
 
-enum class Form : std::uint8_t { same_space, reduction, shared_index };
-constexpr std::size_t form_count = 3;
-constexpr const char* form_names[] = {"same space", "reduction", "shared index"};
+enum class Form : std::uint8_t { same_space, reduction, shared_index, independent };
+constexpr std::size_t form_count = 4;
+constexpr const char* form_names[] = {"same space", "reduction", "shared index", "independent loops"};
 
 struct Result {
   bool failed;
@@ -53,10 +53,16 @@ class Record {
       const Form form = planned.task.kind == ir::TaskKind::reduce_partial ? Form::reduction
                         : same                                            ? Form::same_space
                                                                           : Form::shared_index;
-      const Kinds kinds = kinds_of(kernel, planned.task);
-      for (Kind kind = 0; kind < kind_count; ++kind) counts_[std::size_t(form)][kind] += kinds[kind];
+      count(form, kernel, planned);
     }
   }
+
+  void add_independent(const ir::Kernel& kernel, const passes::Plan& plan) {
+    independent_ += plan.has_independent;
+    for (const passes::PlannedTask& planned : plan.tasks)
+      if (planned.found_independent) count(Form::independent, kernel, planned);
+  }
+  int independent() const { return independent_; }
 
   /// The pairs that chain_kernel() makes and that were not met.
   std::string missing() const {
@@ -80,8 +86,13 @@ class Record {
   }
 
  private:
+  void count(Form form, const ir::Kernel& kernel, const passes::PlannedTask& planned) {
+    const Kinds kinds = kinds_of(kernel, planned.task);
+    for (Kind kind = 0; kind < kind_count; ++kind) counts_[std::size_t(form)][kind] += kinds[kind];
+  }
+
   std::uint64_t counts_[form_count][kind_count] = {};
-  int phases_ = 0;
+  int phases_ = 0, independent_ = 0;
 };
 
 // ---- one chain
@@ -143,6 +154,12 @@ std::uint64_t key_of(std::uint64_t seed) {
   return mix(mix(seed + 0x9e3779b97f4a7c15u));
 }
 
+bool shares_memory(const ChainKernel& chain) {
+  for (std::uint32_t p = 0; p < chain.memory.size(); ++p)
+    if (chain.memory[p] != p) return true;
+  return false;
+}
+
 // proves R25, R26 and R27 on a device, and R29: merged code is other code
 TEST(Chains, GiveTheSameBitsMergedAndApart) {
   std::uint64_t first = 0, count = usual_chains;
@@ -169,15 +186,21 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     if (machine.failed_between_loops()) continue;
     ++ran;
     const Components expected = components_of(chain.runnable, machine);
-    const auto with = [&](const char* option) {
+    const auto with = [&](const char* option, LaunchMode mode = LaunchMode::automatic) {
       std::string text = chain.chain.text;
       text.insert(text.find('\n', text.find("kernel")), option);
-      const Result result = run(chain, Program::parse(text), device, {seed, 0}, expected);
+      const Result result = run(chain, Program::parse(text), device, {seed, 0, mode}, expected);
       EXPECT_EQ(result.difference, "") << text;
       EXPECT_EQ(result.failed, machine.failed()) << text;
       return result;
     };
-    const Result phased = with(""), on = with(" no_phases"), off = with(" no_fusion");
+    const LaunchMode mode = seed % 2 == 0 ? LaunchMode::graph : LaunchMode::streams;
+    const Result phased = with(""), on = with(" no_phases", mode), off = with(" no_fusion", mode);
+    record.add_independent(chain.runnable.kernel,
+                           passes::make_plan(chain.runnable.kernel, 8,
+                                             {.fusion = passes::Fusion::same_space,
+                                              .known = {.no_alias = !shares_memory(chain.chain)},
+                                              .concurrency = true}));
     repeated += chain.chain.text.find("repeat") != std::string::npos;
     record.add_phases(phased);
     if (on.tasks == off.tasks) continue;
@@ -189,12 +212,13 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
-  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats\n", ran, merged,
-              record.phases(), repeated);
+  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats, %d with independent loops\n",
+              ran, merged, record.phases(), repeated, record.independent());
   if (count < 100 || HasFailure()) return;
   EXPECT_GT(merged, ran / 8);
   EXPECT_GT(record.phases(), ran / 2);
   EXPECT_GT(repeated, ran / 8);
+  EXPECT_GT(record.independent(), ran / 8);
   EXPECT_EQ(record.missing(), "");
 }
 

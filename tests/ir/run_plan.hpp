@@ -73,4 +73,30 @@ inline void for_each_task(const passes::Plan& plan, interpreter::Machine& machin
   walk(0, plan.tasks.size());
 }
 
+/// The tasks as the plan lists them.
+inline std::vector<std::size_t> program_order(const passes::Plan& plan) {
+  std::vector<std::size_t> order(plan.tasks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  return order;
+}
+
+/// The blocks of each region in reverse order; tasks of a block stay in order.
+inline std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
+  std::vector<std::size_t> order = program_order(plan);
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && plan.tasks[end].region == plan.tasks[begin].region) ++end;
+    if (plan.tasks[begin].region >= 0) {
+      std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                order.begin() + static_cast<std::ptrdiff_t>(end), [&](std::size_t a, std::size_t b) {
+                  return plan.tasks[a].block != plan.tasks[b].block
+                             ? plan.tasks[a].block > plan.tasks[b].block
+                             : a < b;
+                });
+    }
+    begin = end;
+  }
+  return order;
+}
+
 }  // namespace weir::test

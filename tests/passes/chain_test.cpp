@@ -68,7 +68,8 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   // WEIR_CHAINS=N runs that many.
   const char* const wanted = std::getenv("WEIR_CHAINS");
   const std::uint64_t chains = wanted ? std::strtoull(wanted, nullptr, 10) : usual_chains;
-  std::uint64_t ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0, phases = 0;
+  std::uint64_t concurrent = 0, ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0,
+                phases = 0;
   for (std::uint64_t seed = 0; seed < chains && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Choices choices(seed);
@@ -93,11 +94,15 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
     for (const passes::PlanOptions& options :
          {passes::PlanOptions{}, passes::PlanOptions{passes::Fusion::same_space, known},
           passes::PlanOptions{passes::Fusion::shared_index, known},
+          passes::PlanOptions{.known = known, .concurrency = true},
+          passes::PlanOptions{passes::Fusion::same_space, known, false, true},
           passes::PlanOptions{passes::Fusion::none, {}, true},
-          passes::PlanOptions{passes::Fusion::same_space, known, true}}) {
+          passes::PlanOptions{passes::Fusion::same_space, known, true},
+          passes::PlanOptions{passes::Fusion::none, known, true, true}}) {
       passes::Plan plan = passes::make_plan(written, 8, options);
       if (plan.has_merged && !options.phases)
         ++(options.fusion == passes::Fusion::same_space ? same : shared);
+      concurrent += plan.has_independent;
       repeated += !plan.repeats.empty();
       phases += std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const passes::PlannedTask& planned) {
         return planned.task.kind == ir::TaskKind::phases;
@@ -113,8 +118,10 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
           tasks.push_back(planned.task);
           rename(tasks.back().body, chain.memory);
         }
-        for_each_task(plan, machine,
-                      [&](std::size_t task) { machine.run_task(tasks[task], scratch, 20 * chain_steps); });
+        const std::vector<std::size_t> order = backward ? backward_blocks(plan) : program_order(plan);
+        for_each_task(plan, machine, [&](std::size_t task) {
+          machine.run_task(tasks[order[task]], scratch, 20 * chain_steps);
+        });
         ASSERT_EQ(machine.contents(), expected.contents())
             << (backward ? "backward\n" : "forward\n") << chain.text;
         ASSERT_EQ(machine.failed(), expected.failed());
@@ -127,10 +134,11 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(failed, chains / 60);
   EXPECT_GT(repeated, chains / 4);
   EXPECT_GT(phases, chains / 4);
+  EXPECT_GT(concurrent, chains / 4);
   RecordProperty("kernels", std::to_string(ran));
   std::cout << ran << " ran, " << same << " merged, " << shared << " also by a shared index, " << aliased
             << " with aliases, " << failed << " failed, " << repeated << " repeat, " << phases
-            << " with phases\n";
+            << " with phases, " << concurrent << " with independent loops\n";
 }
 
 }  // namespace

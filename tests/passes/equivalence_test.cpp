@@ -45,31 +45,6 @@ std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan,
   return machine.contents();
 }
 
-std::vector<std::size_t> program_order(const passes::Plan& plan) {
-  std::vector<std::size_t> order(plan.tasks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  return order;
-}
-
-// The blocks of each region in reverse order; tasks of a block stay in order.
-std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
-  std::vector<std::size_t> order = program_order(plan);
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && plan.tasks[end].region == plan.tasks[begin].region) ++end;
-    if (plan.tasks[begin].region >= 0) {
-      std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
-                order.begin() + static_cast<std::ptrdiff_t>(end), [&](std::size_t a, std::size_t b) {
-                  return plan.tasks[a].block != plan.tasks[b].block
-                             ? plan.tasks[a].block > plan.tasks[b].block
-                             : a < b;
-                });
-    }
-    begin = end;
-  }
-  return order;
-}
-
 // Runs kernel and plan on the same arguments. Returns false if the kernel cannot be run.
 bool compare(const ir::Kernel& kernel, const passes::Plan& plan, const std::vector<std::size_t>& order,
              Choices& choices) {

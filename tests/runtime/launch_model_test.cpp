@@ -68,6 +68,28 @@ TEST(LaunchModel, UnknownWorkRunsConcurrently) {
   EXPECT_FALSE(in_order(blocks({{unknown, 1}, {1'000'000, 100}})));
 }
 
+TEST(LaunchModel, RegionsThatTheKernelDoesNotWriteForkOnlyForAGain) {
+  const auto forks = [](const std::vector<TaskLoad>& tasks, SubmittedAs how, DeviceKind kind) {
+    return !detail::runs_in_order(kind, how, tasks, true);
+  };
+  const auto one_core_each = blocks({{1'000'000, 1}, {1'000'000, 1}}), tiny = blocks({{64, 1}, {64, 1}}),
+             unknown_work = blocks({{unknown, 1}, {64, 1}}),
+             large = blocks({{1'000'000, 100}, {2'000'000, 200}});
+  for (const SubmittedAs how : {SubmittedAs::streams, SubmittedAs::graph}) {
+    EXPECT_TRUE(forks(one_core_each, how, DeviceKind::cpu));
+    EXPECT_TRUE(forks(one_core_each, how, DeviceKind::discrete));
+    EXPECT_FALSE(forks(tiny, how, DeviceKind::cpu));
+    EXPECT_FALSE(forks(unknown_work, how, DeviceKind::cpu));
+    EXPECT_FALSE(forks(large, how, DeviceKind::cpu));
+    EXPECT_FALSE(forks(large, how, DeviceKind::discrete));
+  }
+  const auto short_for_a_gpu = blocks({{700'000, 1}, {700'000, 1}});
+  EXPECT_FALSE(forks(short_for_a_gpu, SubmittedAs::streams, DeviceKind::discrete)) << "events take longer";
+  EXPECT_FALSE(forks(unknown_work, SubmittedAs::streams, DeviceKind::discrete));
+  EXPECT_TRUE(forks(tiny, SubmittedAs::graph, DeviceKind::discrete)) << "edges of a graph cost nothing";
+  EXPECT_TRUE(forks(unknown_work, SubmittedAs::graph, DeviceKind::discrete));
+}
+
 TEST(LaunchModel, LargeRegionsRunConcurrently) {
   EXPECT_FALSE(in_order(std::vector<TaskLoad>(detail::max_modelled_tasks + 1, {64, 1, cores, 0})));
   EXPECT_FALSE(in_order({}));

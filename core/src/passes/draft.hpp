@@ -79,7 +79,8 @@ struct Draft {
   std::vector<TopLocal> locals;                      ///< by local id
   std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their block
   std::unordered_set<const ir::Statement*> kept;     ///< statements that their segment computes
-  std::vector<const ir::Statement*> regions;         ///< kept regions with two blocks or more
+  /// Regions with two blocks or more: kept ones, then those of find_concurrency(), which are null.
+  std::vector<const ir::Statement*> regions;
   std::vector<std::vector<std::uint16_t>>
       divided;                          ///< by region: parameters of which blocks use different parts
   std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
@@ -92,6 +93,17 @@ struct Draft {
       around.insert(around.begin(), &repeats[static_cast<std::size_t>(i)]);
     return around;
   }
+  /// Whether the conflicts between a region's blocks are allowed.
+  bool are_meant(std::int32_t region) const noexcept {
+    if (region < 0) return false;
+    const ir::Statement* const written = regions[static_cast<std::size_t>(region)];
+    return written != nullptr && written->immediate != 0;
+  }
+  /// Whether the region is one that find_concurrency() found.
+  bool is_found(std::int32_t region) const noexcept {
+    return region >= 0 && regions[static_cast<std::size_t>(region)] == nullptr;
+  }
+
   bool is_control(const Segment& segment) const noexcept {
     return segment.kind >= Segment::Kind::repeat_begin;
   }

@@ -9,6 +9,7 @@
 #include "ir/verifier.hpp"
 #include "passes/argument_layout.hpp"
 #include "passes/bounds.hpp"
+#include "passes/concurrency.hpp"
 #include "passes/conflicts.hpp"
 #include "passes/draft.hpp"
 #include "passes/plan.hpp"
@@ -66,6 +67,7 @@ class Planner {
     split(draft_);
     find_conflicts(draft_, plan_.alias_checks);
     find_needs(draft_);
+    if (options_.concurrency) plan_.order = find_concurrency(draft_, options_.known, options_.phases);
     place_scratch(draft_);
     build_tasks();
     number_regions();
@@ -141,8 +143,7 @@ class Planner {
   // conflicts are meant may wait for each other, which blocks of one launch must not.
   std::size_t end_of_region(std::size_t i) const {
     const std::int32_t region = draft_.segments[i].region;
-    if (!options_.phases || region < 0 || draft_.regions[static_cast<std::size_t>(region)]->immediate != 0)
-      return i;
+    if (!options_.phases || region < 0 || draft_.are_meant(region)) return i;
     const auto inside = [&](std::size_t s) { return draft_.segments[s].region == region; };
     std::size_t begin = i, end = i;
     while (begin > 0 && inside(begin - 1)) --begin;
@@ -296,8 +297,8 @@ class Planner {
     planned.cost_is_exact = cost.exact;
     planned.region = segment.region;
     planned.block = segment.block;
-    planned.conflicts_are_meant =
-        segment.region >= 0 && draft_.regions[static_cast<std::size_t>(segment.region)]->immediate != 0;
+    planned.conflicts_are_meant = draft_.are_meant(segment.region);
+    planned.found_independent = draft_.is_found(segment.region);
     if (segment.region >= 0) planned.divided = draft_.divided[static_cast<std::size_t>(segment.region)];
     plan_.tasks.push_back(std::move(planned));
     return plan_.tasks.back();
@@ -321,8 +322,12 @@ class Planner {
         const auto number = blocks > 1 ? static_cast<std::int32_t>(plan_.region_blocks.size()) : -1;
         for (std::size_t i = begin; i < end; ++i) {
           plan_.tasks[i].region = number;
-          if (number < 0) plan_.tasks[i].block = -1, plan_.tasks[i].divided.clear();
+          if (number >= 0) continue;
+          plan_.tasks[i].block = -1;
+          plan_.tasks[i].divided.clear();
+          plan_.tasks[i].found_independent = false;
         }
+        if (plan_.tasks[begin].found_independent) plan_.has_independent = true;
         if (number >= 0) plan_.region_blocks.push_back(blocks);
       }
       begin = end;

@@ -65,6 +65,7 @@ struct PlannedTask : LoopBounds {
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
+  bool found_independent = false;    ///< the kernel does not write the region; see passes/concurrency.hpp
   /// No inner loop of unknown length is in `task.cost`; or in the costs of `phases`, each of which runs once.
   bool cost_is_exact = false;
   std::vector<std::uint16_t>
@@ -99,11 +100,13 @@ struct Plan {
   std::vector<AliasCheck> alias_checks;
   std::vector<ParameterUse> parameters;
   std::vector<FusionDecision> fusion;  ///< of neighbouring loops; empty unless asked for
+  std::vector<FusionDecision> order;   ///< neighbouring loops that run in order, likewise
   std::uint32_t scratch_bytes = 0;     ///< per launch; 0 when nothing passes between tasks
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
   bool prints = false;                 ///< some task needs the stream's print buffer
   bool has_merged = false;             ///< some task was merged from several loops
+  bool has_independent = false;        ///< some region is not in the kernel
 };
 
 /// How a plan may differ from the kernel as written.
@@ -113,6 +116,8 @@ struct PlanOptions {
   /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition only the device
   /// knows is always one task.
   bool phases = false;
+  /// Makes regions of loops that do not depend on each other; with `phases`, only of all loops together.
+  bool concurrency = false;
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that

@@ -62,10 +62,11 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
 
 codegen::LaunchAssumptions usual_assumptions(const ProgramState& program,
                                              const DeviceState& device) noexcept {
-  // Most code for CPUs is the same for all launches. Merged loops and private counters are not.
-  if (device.info.kind == DeviceKind::cpu) return {.no_alias = program.merges || program.counts};
-  // Arrays use WEIR_MEMORY_DEVICE memory, unless they borrow it, and are used on their own device only. Pinned
-  // memory of the pool takes part in copies only.
+  // Most code for CPUs is the same for all launches. Merged or concurrent loops and private counters are not.
+  if (device.info.kind == DeviceKind::cpu)
+    return {.no_alias = program.merges || program.counts || program.concurrent};
+  // Arrays use WEIR_MEMORY_DEVICE memory, unless they borrow it, and are used on their own device only.
+  // Pinned memory of the pool takes part in copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
@@ -98,7 +99,10 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     values.phase_operations = operations;
   }
   const bool cpu = device.info.kind == DeviceKind::cpu;
-  if (cpu && !program.merges && !program.counts) return {{}, false, variant.phases};
+  // One thread runs a tiny launch, and the comparison of its arguments would take longer than it gains.
+  const bool concurrent =
+      program.concurrent && !(variant.phases && values.phase_operations < 4 * operations_per_cpu_block);
+  if (cpu && !program.merges && !program.counts && !concurrent) return {{}, false, variant.phases};
   variant.shared_index = !variant.phases && prefers_shared_index(program, device, values);
 
   std::uint64_t unaligned = 0;

@@ -2,6 +2,7 @@
 // How a kernel's loops became tasks, in words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <weir/compile.hpp>
 #include <weir/program.hpp>
 
@@ -32,15 +33,18 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const passes::PlannedTask& planned = plan.tasks[i];
     out += "  " + planned.task.name;
-    if (planned.region >= 0) out += fmt::format(" (region {}, block {})", planned.region, planned.block);
+    if (planned.region >= 0)
+      out += fmt::format(" ({}region {}, block {})", planned.found_independent ? "independent loops, " : "",
+                         planned.region, planned.block);
     out += ": " + to_string(lowerings[i]);
     if (!compiled.empty()) out += numbers(compiled[i]);
     out += '\n';
     if (planned.task.kind == ir::TaskKind::phases)
-      out += ir::region_blocks(planned.task) > 1
-                 ? "    for each stream_parallel block, one block of a GPU or one thread of a CPU runs the "
-                   "loops:\n"
-                 : "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
+      out +=
+          ir::region_blocks(planned.task) > 1
+              ? "    for each stream_parallel block or group of independent loops, one block of a GPU or one "
+                "thread of a CPU runs the loops:\n"
+              : "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
     for (const passes::PlannedLoop& loop : planned.phases)
       out += "    the loop at " + line_of(kernel, loop.location) + '\n';
     for (const passes::PlannedLoop& loop : planned.merged) {
@@ -55,6 +59,12 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
   for (const passes::FusionDecision& decision : plan.fusion) {
     if (decision.merged) continue;
     out += fmt::format("  apart: {} and {}, because {}\n", line_of(kernel, decision.first),
+                       line_of(kernel, decision.second), decision.reason);
+  }
+  for (const passes::FusionDecision& decision : plan.order) {
+    if (std::ranges::any_of(plan.fusion, [&](const auto& apart) { return apart.reason == decision.reason; }))
+      continue;
+    out += fmt::format("  in order: {} and {}, because {}\n", line_of(kernel, decision.first),
                        line_of(kernel, decision.second), decision.reason);
   }
 }

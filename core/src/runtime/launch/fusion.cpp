@@ -40,6 +40,18 @@ std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const 
   return std::make_shared<const passes::Plan>(std::move(plan));
 }
 
+/// Finds out whether some loops are independent. Blocks of a region share no cache line of the scratch
+/// memory, so a plan with more regions may need more, which the plan without them then takes too.
+void find_independent(ProgramState& program, const passes::FusionAssumptions& best) {
+  const passes::Plan found = passes::make_plan(
+      *program.kernel, 8, {.fusion = Fusion::same_space, .known = best, .concurrency = true});
+  program.concurrent = found.has_independent;
+  if (!program.concurrent || found.scratch_bytes <= program.plan->scratch_bytes) return;
+  auto wider = std::make_shared<passes::Plan>(*program.plan);
+  wider->scratch_bytes = found.scratch_bytes;
+  program.plan = std::move(wider);
+}
+
 }  // namespace
 
 void prepare_fusion(ProgramState& program) {
@@ -54,10 +66,16 @@ void prepare_fusion(ProgramState& program) {
         passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
         !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
-  const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
+  if (allowed == Fusion::shared_index)
+    find_independent(program, best);
+  const auto same =
+      merged_plan(*program.kernel, *program.plan, 8,
+                  {.fusion = Fusion::same_space, .known = best, .concurrency = program.concurrent});
   program.merges = same && same->has_merged;
   if (allowed == Fusion::same_space) return;
-  auto shared = merged_plan(*program.kernel, *program.plan, 8, {Fusion::shared_index, best});
+  auto shared =
+      merged_plan(*program.kernel, *program.plan, 8,
+                  {.fusion = Fusion::shared_index, .known = best, .concurrency = program.concurrent});
   if (!shared || (same && shared->tasks.size() == same->tasks.size())) return;
   program.merges = true;
   program.shared_plan = std::move(shared);
@@ -65,19 +83,22 @@ void prepare_fusion(ProgramState& program) {
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
   if (address_bytes == 8) return program.plan;
-  return std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, address_bytes));
+  passes::Plan plan = passes::make_plan(*program.kernel, address_bytes);
+  plan.scratch_bytes = std::max(plan.scratch_bytes, program.plan->scratch_bytes);
+  return std::make_shared<const passes::Plan>(std::move(plan));
 }
 
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant) {
   auto separate = separate_plan(program, address_bytes);
-  if (!program.merges && !variant.phases) return separate;
+  if (!program.merges && !variant.phases && !program.concurrent) return separate;
   const passes::PlanOptions options{
       variant.shared_index ? Fusion::shared_index
       : program.merges     ? Fusion::same_space
                            : Fusion::none,
       {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32},
-      variant.phases};
+      variant.phases,
+      program.concurrent};
   auto plan = merged_plan(*program.kernel, *separate, address_bytes, options);
   return plan ? plan : separate;
 }

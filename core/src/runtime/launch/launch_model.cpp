@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t wake_up_operations = 20'000;
 /// A task of at most this work is short compared with one that fills the device.
 constexpr std::uint64_t short_operations = 50'000;
+/// Operations of a block of a GPU that take as long as the events of a region, about 6 microseconds: 256
+/// threads, each of which takes 2 nanoseconds for an operation.
+constexpr std::uint64_t fork_operations_of_gpu = 768'000;
 constexpr std::uint64_t unknown_work = TaskLoad::unknown;
 
 using BranchTimes = std::array<std::uint64_t, max_modelled_tasks>;
@@ -113,9 +116,16 @@ TaskLoad load_of(const DeviceInfo& device, const DeviceProgram& program, std::si
 
 }  // namespace
 
-bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks) noexcept {
+bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks, bool found) noexcept {
   if (tasks.empty() || tasks.size() > max_modelled_tasks) return false;
   if (each_block_fills(tasks)) return true;
+  if (found) {
+    if (kind == DeviceKind::cpu && is_tiny(tasks)) return true;
+    if (kind != DeviceKind::cpu && how == SubmittedAs::graph) return false;
+    const std::uint64_t saved = saved_by_concurrency(tasks);
+    return saved == unknown_work ||
+           saved <= (kind == DeviceKind::cpu ? wake_up_operations : fork_operations_of_gpu);
+  }
   return kind == DeviceKind::cpu && how == SubmittedAs::streams &&
          (is_tiny(tasks) || saved_by_concurrency(tasks) <= wake_up_operations);
 }
@@ -133,8 +143,9 @@ std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& pr
     if (placed.fork) count = 0;
     if (count < loads.size()) loads[count] = load_of(device, program, i, values, chunks);
     ++count;
-    if (placed.join && count <= loads.size() &&
-        runs_in_order(device.kind, how, std::span(loads).first(count)))
+    if (!placed.join) continue;
+    const bool found = program.plan->tasks[i].found_independent;
+    if (count > loads.size() ? found : runs_in_order(device.kind, how, std::span(loads).first(count), found))
       result |= std::uint64_t{1} << placed.region;
   }
   return result;

@@ -34,7 +34,11 @@ enum class SubmittedAs : std::uint8_t { streams, graph };
 /// - On CPUs, over streams: the time that concurrency saves is at most that of two wake-ups of a thread.
 ///
 /// A task of unknown work that does not fill the device runs concurrently.
-bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks) noexcept;
+///
+/// A `found` region, which the kernel does not write, forks only where a gain is expected: all work must be
+/// known, unless its blocks are branches of a graph of a GPU, which cost nothing.
+bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks,
+                   bool found = false) noexcept;
 
 /// The regions of a launch, as bits by PlacedTask::region, whose blocks run one after the other in the
 /// caller's stream. Regions from 64 on are never among them.

@@ -103,6 +103,7 @@ struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
   bool merges = false;                       ///< launches without aliases take merged loops
+  bool concurrent = false;                   ///< launches without aliases run some loops at the same time
   bool counts = false;                       ///< loops without aliases may count or add in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;

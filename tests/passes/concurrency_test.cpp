@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions that the kernel does not write: which loops are independent, and which stay in order.
+#include <gmock/gmock.h>
+
+#include "plans.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+
+passes::Plan concurrent(const std::string& body, const std::string& options = "", bool no_alias = true) {
+  return passes::make_plan(kernel(body, options), 8,
+                           {.known = {.no_alias = no_alias, .index32 = true}, .concurrency = true});
+}
+
+/// A loop over @x that changes `to` by elements of `from` in reverse order.
+std::string reverse(const std::string& from, const std::string& to, const std::string& tag) {
+  return "parallel (%i" + tag + ") in (%zero to %len) {\n%b" + tag + " = sub %len, %i" + tag + " : i64\n%r" +
+         tag + " = sub %b" + tag + ", %one : i64\n%f" + tag + " = load @" + from + "[%r" + tag +
+         "] : f32\nstore @" + to + "[%i" + tag + "], %f" + tag + "\n}\n";
+}
+
+const std::string sum_of_x =
+    "%s = reduce.sum (%k) in (%zero to %len) : f32 {\n%v = load @x[%k] : f32\nyield %v\n}\n";
+
+TEST(Concurrency, IndependentLoopsAreBlocksOfARegion) {
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + fill("z", "2"))),
+              ElementsAre("loop@0.0", "loop@0.1", "loop@0.2"));
+  EXPECT_THAT(shape(plan(fill("x", "0") + fill("y", "1"))), ElementsAre("loop", "loop"))
+      << "only where asked";
+}
+
+TEST(Concurrency, TasksOfABlockComeTogether) {
+  const std::string body = fill("x", "0") + fill("y", "1") + reverse("x", "x", "2") + reverse("y", "y", "3");
+  const passes::Plan p = concurrent(body);
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.0", "loop@0.1", "loop@0.1"));
+  EXPECT_EQ(p.region_blocks, std::vector<std::uint32_t>{2});
+  EXPECT_LT(p.tasks[1].task.location.line, p.tasks[3].task.location.line);
+  EXPECT_GT(p.tasks[1].task.location.line, p.tasks[2].task.location.line) << "in another order than written";
+}
+
+TEST(Concurrency, ALoopThatNeedsTwoBlocksComesAfterTheRegion) {
+  const std::string both =
+      "parallel (%i9) in (%zero to %len) {\n%a9 = load @x[%i9] : f32\n%b9 = load @y[%i9] : f32\n"
+      "%c9 = add %a9, %b9 : f32\nstore @z[%i9], %c9\n}\n";
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + both + fill("x", "3"))),
+              ElementsAre("loop@0.0", "loop@0.1", "loop", "loop"));
+}
+
+TEST(Concurrency, LoopsAfterACommonOneAreARegion) {
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + copy("x", "y", "1") + copy("x", "z", "2"))),
+              ElementsAre("loop", "loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, DependentLoopsStayInOrderWithAReason) {
+  const passes::Plan p = concurrent(fill("x", "0") + reverse("x", "y", "1") + fill("x", "2"));
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop", "loop"));
+  ASSERT_EQ(p.order.size(), 2u);
+  EXPECT_THAT(p.order[0].reason, AllOf(HasSubstr("@x is stored at"), HasSubstr("and loaded at")));
+  EXPECT_THAT(p.order[1].reason, AllOf(HasSubstr("@x is loaded at"), HasSubstr("and stored at")));
+}
+
+TEST(Concurrency, ArgumentsThatMayBeTheSameMemoryKeepTheOrder) {
+  const passes::Plan p = concurrent(fill("x", "0") + fill("y", "1"), "", false);
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop"));
+  EXPECT_THAT(p.order,
+              ElementsAre(Field(&passes::FusionDecision::reason, HasSubstr("may be the same memory"))));
+}
+
+TEST(Concurrency, LoopsOverPartsOfOneArrayAreIndependent) {
+  const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f = const 1 : f32\n";
+  const passes::Plan p = concurrent(half + "parallel (%i) in (%zero to %half) {\nstore @x[%i], %f\n}\n" +
+                                        "parallel (%j) in (%half to %len) {\nstore @x[%j], %f\n}\n",
+                                    "", false);
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
+  EXPECT_THAT(p.tasks[0].divided, ElementsAre(0u)) << "so that no layer takes it for a race";
+}
+
+TEST(Concurrency, ValuesAndVariablesAreDependences) {
+  const std::string with_sum = "parallel (%i) in (%zero to %len) {\nstore @y[%i], %s\n}\n";
+  const passes::Plan p = concurrent(sum_of_x + with_sum + fill("z", "1"));
+  EXPECT_THAT(shape(p), ElementsAre("reduce@0.0", "combine@0.0", "loop@0.0", "loop@0.1"));
+  EXPECT_THAT(p.order, Contains(Field(&passes::FusionDecision::reason, HasSubstr("a value that the first"))));
+
+  const std::string variable = "local $v : f32\nset $v, %s\n";
+  const std::string reads = "parallel (%i) in (%zero to %len) {\n%g = get $v : f32\nstore @y[%i], %g\n}\n";
+  EXPECT_THAT(shape(concurrent(sum_of_x + variable + reads)), ElementsAre("reduce", "combine", "loop"));
+}
+
+TEST(Concurrency, StatementsAloneAreNoBlock) {
+  const std::string one = "%f = const 1 : f32\nstore @n[%zero], %w\n";
+  const std::string word = "%w = const 1 : i32\n";
+  const passes::Plan p = concurrent(word + fill("x", "0") + one + fill("y", "1"));
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "serial@0.0", "loop@0.1"));
+  EXPECT_THAT(shape(concurrent(word + fill("x", "0") + one)), ElementsAre("loop", "serial"));
+}
+
+TEST(Concurrency, AtomicsOfOneArrayKeepTheOrder) {
+  const auto count = [](const std::string& tag) {
+    return "parallel (%i" + tag + ") in (%zero to %len) {\n%w" + tag + " = const 1 : i32\n%o" + tag +
+           " = atomic.add @n[%zero], %w" + tag + " : i32\n}\n";
+  };
+  const passes::Plan p = concurrent(count("0") + count("1"));
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop"));
+  EXPECT_THAT(p.order, ElementsAre(Field(&passes::FusionDecision::reason, "both use @n atomically")));
+  EXPECT_THAT(shape(concurrent(count("0") + fill("x", "1"))), ElementsAre("loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, FailuresAndLinesKeepTheirOrder) {
+  const auto fails = [](const std::string& array, const std::string& tag) {
+    return "parallel (%i" + tag + ") in (%zero to %len) {\n%c" + tag + " = lt %i" + tag +
+           ", %one : bool\nassert %c" + tag + ", \"no\"\n%f" + tag + " = const 1 : f32\nstore @" + array +
+           "[%i" + tag + "], %f" + tag + "\n}\n";
+  };
+  EXPECT_THAT(shape(concurrent(fails("x", "0") + fails("y", "1"))), ElementsAre("loop", "loop"));
+  EXPECT_THAT(shape(concurrent(fails("x", "0") + fill("y", "1"))), ElementsAre("loop@0.0", "loop@0.1"))
+      << "later loops run after a failure too";
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1"), "check_bounds")),
+              ElementsAre("loop", "loop"));
+  const auto prints = [](const std::string& tag) {
+    return "parallel (%i" + tag + ") in (%zero to %len) {\nprint \"{}\", %i" + tag + "\n}\n";
+  };
+  EXPECT_THAT(shape(concurrent(prints("0") + prints("1"))), ElementsAre("loop", "loop"));
+}
+
+TEST(Concurrency, WrittenRegionsAndRepeatsKeepTheirPlace) {
+  const std::string region = "region {\n" + fill("x", "2") + "} and {\n" + fill("y", "3") + "}\n";
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + region + fill("z", "4") + fill("x", "5"))),
+              ElementsAre("loop@0.0", "loop@0.1", "loop@1.0", "loop@1.1", "loop@2.0", "loop@2.1"));
+  const passes::Plan p = concurrent("repeat (%q) to %len {\n" + fill("x", "0") + fill("y", "1") + "}\n" +
+                                    fill("y", "2") + fill("z", "3"));
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop", "loop@0.0", "loop@0.1"));
+  EXPECT_EQ(p.repeats.at(0).end, 2u);
+}
+
+TEST(Concurrency, ShortLoopsAreARegionOnlyIfAllOfThemAre) {
+  const auto phases = [](const std::string& body) {
+    return passes::make_plan(kernel(body), 8,
+                             {.known = {.no_alias = true}, .phases = true, .concurrency = true});
+  };
+  const std::string two = fill("x", "0") + "%dead = load @n[%zero] : i32\n" + fill("y", "1");
+  const passes::Plan whole = phases(two + reverse("x", "x", "2") + reverse("y", "y", "3"));
+  ASSERT_THAT(shape(whole), ElementsAre("phases"));
+  EXPECT_EQ(ir::region_blocks(whole.tasks[0].task), 2u);
+  for (const std::string& body : {two + "repeat (%q) to %len {\n" + fill("z", "2") + "}\n",
+                                  fill("x", "0") + reverse("x", "y", "1") + reverse("x", "z", "2")}) {
+    const passes::Plan part = phases(body);
+    ASSERT_THAT(shape(part), ElementsAre("phases")) << body;
+    EXPECT_EQ(ir::region_blocks(part.tasks[0].task), 1u) << "another task would be another launch";
+  }
+}
+
+TEST(Concurrency, KeepsMoreRegionsThanALaunchCounts) {
+  std::string body;
+  for (int k = 0; k < 80; ++k)
+    body += fill("x", "a" + std::to_string(k)) + fill("y", "b" + std::to_string(k)) + "region {\n" +
+            fill("x", "c" + std::to_string(k)) + "} and {\n" + fill("y", "d" + std::to_string(k)) + "}\n";
+  const passes::Plan p = concurrent(body);
+  EXPECT_EQ(p.tasks.size(), 320u);
+  EXPECT_EQ(p.region_blocks.size(), 80u) << "those that the kernel writes";
+}
+
+}  // namespace
+}  // namespace weir::test
