@@ -196,6 +196,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     };
     const LaunchMode mode = seed % 2 == 0 ? LaunchMode::graph : LaunchMode::streams;
     const Result phased = with(""), on = with(" no_phases", mode), off = with(" no_fusion", mode);
+    with(" no_phases no_concurrency", mode);
     record.add_independent(chain.runnable.kernel,
                            passes::make_plan(chain.runnable.kernel, 8,
                                              {.fusion = passes::Fusion::same_space,

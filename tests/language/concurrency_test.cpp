@@ -41,7 +41,7 @@ struct Arrays {
 
 TEST(Concurrency, IndependentChainsGiveTheResultsOfTheOrder) {
   const Kernel free{"chains", two_chains, {.phases = false}}, short_ones{"chains", two_chains},
-      ordered{"chains", two_chains, {.fusion = false}};
+      ordered{"chains", two_chains, {.phases = false, .concurrency = false}};
   for (const std::size_t n : {1, 100, 3000, 70'000, 600'000})
     for (const LaunchMode mode : {LaunchMode::streams, LaunchMode::graph}) {
       Arrays expected(n);
@@ -108,7 +108,7 @@ TEST(Concurrency, TheExplanationNamesIndependentAndOrderedLoops) {
   const std::string words = kernel.explain(stream);
   EXPECT_THAT(words, AllOf(HasSubstr("(independent loops, region 0, block 0)"),
                            HasSubstr("(independent loops, region 0, block 1)")));
-  const Kernel ordered{"explained", two_chains, {.fusion = false}};
+  const Kernel ordered{"explained", two_chains, {.phases = false, .concurrency = false}};
   EXPECT_THAT(ordered.explain(stream), Not(HasSubstr("independent loops")));
   const Kernel short_ones{"explained", [](Numbers a, Numbers b, Numbers c, Numbers d) {
                             chain(a, b, 3);

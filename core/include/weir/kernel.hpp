@@ -47,6 +47,8 @@ struct KernelOptions {
   /// Refuses atomics of parallel iterations whose effect depends on the order of the iterations, such as sums
   /// of floats: the constructor throws Error{kernel}. Reductions have a fixed order.
   bool deterministic = false;
+  /// Loops that do not depend on each other may run at the same time, as blocks of `stream_parallel` do.
+  bool concurrency = true;
 };
 
 /// A lambda whose captures are read once, when the kernel is built; made by with_constants().
@@ -129,6 +131,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.check_bounds = options.check_bounds;
   source.fusion = options.fusion;
   source.phases = options.phases;
+  source.concurrency = options.concurrency;
   source.deterministic = options.deterministic;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();

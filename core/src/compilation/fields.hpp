@@ -26,8 +26,8 @@ void fields(auto& archive, Is<ir::Location> auto& location) {
 }
 
 void fields(auto& archive, Is<ir::Options> auto& options) {
-  auto& [fast_math, check_bounds, no_fusion, no_phases, deterministic] = options;
-  archive(fast_math, check_bounds, no_fusion, no_phases, deterministic);
+  auto& [fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic] = options;
+  archive(fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic);
 }
 
 void fields(auto& archive, Is<ir::Parameter> auto& parameter) {

@@ -52,6 +52,8 @@ class HeaderReader {
         kernel_.options.no_fusion = true;
       } else if (in_.accept_word("no_phases")) {
         kernel_.options.no_phases = true;
+      } else if (in_.accept_word("no_concurrency")) {
+        kernel_.options.no_concurrency = true;
       } else if (in_.accept_word("deterministic")) {
         kernel_.options.deterministic = true;
       } else {

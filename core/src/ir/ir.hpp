@@ -139,7 +139,8 @@ struct Options {
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
   bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
-  bool deterministic = false;  ///< atomics have equal results in every order; see determinism.hpp
+  bool no_concurrency = false;  ///< only the blocks of a `region` run at the same time
+  bool deterministic = false;   ///< atomics have equal results in every order; see determinism.hpp
   friend bool operator==(const Options&, const Options&) = default;
 };
 

@@ -57,6 +57,7 @@ class Printer {
     if (kernel_.options.check_bounds) out_ += " check_bounds";
     if (kernel_.options.no_fusion) out_ += " no_fusion";
     if (kernel_.options.no_phases) out_ += " no_phases";
+    if (kernel_.options.no_concurrency) out_ += " no_concurrency";
     if (kernel_.options.deterministic) out_ += " deterministic";
     out_ += '\n';
     if (with_locations_) {

@@ -215,6 +215,7 @@ struct KernelSource {
   bool check_bounds = false;
   bool fusion = true;
   bool phases = true;
+  bool concurrency = true;
   bool deterministic = false;
   const std::string* parameter_names = nullptr;
   std::size_t parameter_name_count = 0;

@@ -66,7 +66,7 @@ void prepare_fusion(ProgramState& program) {
         passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
         !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
-  if (allowed == Fusion::shared_index)
+  if (allowed == Fusion::shared_index && !program.kernel->options.no_concurrency)
     find_independent(program, best);
   const auto same =
       merged_plan(*program.kernel, *program.plan, 8,
