@@ -41,14 +41,20 @@ std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const 
 }
 
 /// Finds out whether some loops are independent. Blocks of a region share no cache line of the scratch
-/// memory, so a plan with more regions may need more, which the plan without them then takes too.
+/// memory, so plans with more regions may need more, which the plan without them then takes too.
 void find_independent(ProgramState& program, const passes::FusionAssumptions& best) {
-  const passes::Plan found = passes::make_plan(
-      *program.kernel, 8, {.fusion = Fusion::same_space, .known = best, .concurrency = true});
-  program.concurrent = found.has_independent;
-  if (!program.concurrent || found.scratch_bytes <= program.plan->scratch_bytes) return;
+  constexpr std::uint32_t cache_line = 64;
+  std::uint32_t most = program.plan->scratch_bytes;
+  for (const Fusion fusion : {Fusion::same_space, Fusion::shared_index}) {
+    const passes::Plan found =
+        passes::make_plan(*program.kernel, 8, {.fusion = fusion, .known = best, .concurrency = true});
+    program.concurrent = program.concurrent || found.has_independent;
+    most = std::max(most, found.scratch_bytes);
+  }
+  if (!program.concurrent || most == 0) return;
   auto wider = std::make_shared<passes::Plan>(*program.plan);
-  wider->scratch_bytes = found.scratch_bytes;
+  // Launches that meet fewer assumptions have other regions.
+  wider->scratch_bytes = most + cache_line * static_cast<std::uint32_t>(wider->tasks.size());
   program.plan = std::move(wider);
 }
 
