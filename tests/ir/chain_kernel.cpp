@@ -20,8 +20,8 @@ class Chain {
   explicit Chain(Choices& choices) : c_(choices) {}
 
   ChainKernel run() {
-    static constexpr std::int64_t sizes[] = {1, 2, 5, 17, 63, 256, 600, 700};
-    n_ = c_.chance(10) ? 4000 : sizes[c_.below(8)];  // long loops run at the same time
+    static constexpr std::int64_t sizes[] = {1, 2, 5, 17, 4000, 256, 600, 700};
+    n_ = sizes[c_.below(8)];
     k_ = 1 + static_cast<std::int64_t>(c_.below(4));
     check_bounds_ = c_.chance(12);
     parameters();
