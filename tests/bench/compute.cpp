@@ -92,26 +92,27 @@ void add_short_chains() {
        .peer = [=] { run(apart, LaunchMode::graph); }});
 }
 
+void five_loops(View<float> x, View<float> y) {
+  reverse_twice(x, y);
+  reverse_twice(x, y);
+  range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i]; });
+}
+
 /// Four groups of five loops, each of which needs all of the one before, with stream_parallel blocks and
 /// without.
 void add_independent_groups(std::size_t elements) {
-  const auto group = [](const auto& x, const auto& y) {
-    reverse_twice(x, y);
-    reverse_twice(x, y);
-    range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i]; });
-  };
   using V = View<float>;
-  static Kernel plain{"independent_groups", [group](V a, V b, V c, V d, V e, V f, V g, V h) {
-                        group(a, b);
-                        group(c, d);
-                        group(e, f);
-                        group(g, h);
+  static Kernel plain{"independent_groups", [](V a, V b, V c, V d, V e, V f, V g, V h) {
+                        five_loops(a, b);
+                        five_loops(c, d);
+                        five_loops(e, f);
+                        five_loops(g, h);
                       }};
-  static Kernel blocks{"groups_in_blocks", [group](V a, V b, V c, V d, V e, V f, V g, V h) {
-                         stream_parallel([&] { group(a, b); });
-                         stream_parallel([&] { group(c, d); });
-                         stream_parallel([&] { group(e, f); });
-                         stream_parallel([&] { group(g, h); });
+  static Kernel blocks{"groups_in_blocks", [](V a, V b, V c, V d, V e, V f, V g, V h) {
+                         stream_parallel([&] { five_loops(a, b); });
+                         stream_parallel([&] { five_loops(c, d); });
+                         stream_parallel([&] { five_loops(e, f); });
+                         stream_parallel([&] { five_loops(g, h); });
                        }};
   std::vector<std::shared_ptr<Array<float>>> arrays;
   for (int k = 0; k < 8; ++k) arrays.push_back(upload(std::vector<float>(elements, 1.0f)));
