@@ -157,6 +157,13 @@ WEIR_REQUIREMENT(1, 61, Leaks, OfRefusedCalls, "10,000 refused calls leak nothin
     (void)result_of(table().copy_to_host, weir_stream(stream), static_cast<void*>(&byte), there, past, two);
     (void)result_of(table().copy_on_device, weir_stream(stream), there, past, there, std::uint64_t{0}, two);
   });
+  // No process has so many addresses, but no check of the options refuses them.
+  expect_flat("an allocation for which there is no memory", sometimes(), [] {
+    const weir_memory_options options = memory_options(std::uint64_t{1} << 47);
+    weir_allocation out = nullptr;
+    if (result_of(table().memory_allocate, device(), &options, &out) == WEIR_OK)
+      (void)result_of(table().memory_free, out);
+  });
 }
 
 WEIR_REQUIREMENT(2, 72, Leaks, OfStreams,

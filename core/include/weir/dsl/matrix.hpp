@@ -21,13 +21,15 @@ template <class... A>
 concept NumbersOnly = (std::is_arithmetic_v<std::remove_cvref_t<A>> && ...);
 }
 
-/// Refused with the remedy.
+/// \cond
+// Refused with the remedy.
 template <class... A>
 requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && detail::NumbersOnly<A...>) auto vec(A&&...) {
   static_assert(!detail::NumbersOnly<A...>,
                 "vec() takes at least one traced value: write Vec<float, 3>{1, 2, 3} for a constant");
   return Vec<std::common_type_t<A...>, sizeof...(A)>();
 }
+/// \endcond
 
 /// A matrix of R rows and C columns from its entries, row by row.
 template <std::size_t R, std::size_t C, class... A>
@@ -37,13 +39,15 @@ requires(sizeof...(A) == R * C && (detail::Traced<A> || ...)) auto mat(A&&... en
   return Value<Mat<T, R, C>>(static_cast<A&&>(entries)...);
 }
 
-/// Refused with the remedy.
+/// \cond
+// Refused with the remedy.
 template <std::size_t R, std::size_t C, class... A>
 requires(sizeof...(A) == R * C && detail::NumbersOnly<A...>) auto mat(A&&...) {
   static_assert(!detail::NumbersOnly<A...>,
                 "mat() takes at least one traced value: write Mat<float, 2, 2>{1, 2, 3, 4} for a constant");
   return Mat<std::common_type_t<A...>, R, C>();
 }
+/// \endcond
 
 namespace detail {
 template <class A>
