@@ -102,7 +102,7 @@ TEST(Suite, ManifestsThatLibweirRefusesDoNotConform) {
   expect(file, with("{", R"({"name": "first",)"), "has the key \"name\" twice");
   expect(file, with("x86_64", "z80"), "is for the architecture \"z80\"");
   expect(file, with("{", R"({"deep": [[[[[[[[1]]]]]]]],)"), "nested more than 8 levels deep");
-  expect(file, with("\"minimal\"", "5"), "has number for \"name\"; a string is expected");
+  expect(file, with("\"minimal\"", "5"), "has a number for \"name\"; a string is expected");
   expect(file, with("minimal", "-minimal"), "no '-' first");
   fs::remove_all(folder);
 }
