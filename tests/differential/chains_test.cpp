@@ -21,9 +21,9 @@ namespace weir::test {
 namespace {
 
 #ifdef WEIR_SANITIZED
-constexpr std::uint64_t usual_chains = 60;
+constexpr std::uint64_t usual_chains = 20;
 #else
-constexpr std::uint64_t usual_chains = 200;
+constexpr std::uint64_t usual_chains = 120;
 #endif
 constexpr std::uint64_t chain_steps = 1'500'000;
 

@@ -20,7 +20,7 @@ namespace weir::test {
 namespace {
 
 #ifdef WEIR_SANITIZED
-constexpr std::uint64_t usual_chains = 300;
+constexpr std::uint64_t usual_chains = 60;
 #else
 constexpr std::uint64_t usual_chains = 1200;
 #endif

@@ -107,18 +107,15 @@ TEST_F(StructErrors, OfTooManyNames) {
   EXPECT_THAT(error.what(), HasSubstr("has 2 names for 1 parameters"));
 }
 
-#pragma pack(push, 1)
-struct Packed {
-  std::uint8_t a;
-  Vec<float, 3> b;
-};
-#pragma pack(pop)
-
-TEST_F(StructErrors, OfPackedStructs) {
-  EXPECT_THAT(
-      of([&] { StructArray<Packed>(stream, 1); }),
-      HasSubstr("a struct of 13 bytes with a member of vec<f32, 3> at byte 1; members of structs in arrays "
-                "must be aligned, so remove the packing of the struct"));
+// A member with an attribute of its own: only Clang compiles such structs, and it keeps the struct's alignment.
+TEST_F(StructErrors, OfMembersThatAreNotAligned) {
+  detail::StructMember member;
+  member.element = element_type<Vec<float, 3>>;
+  member.offset = 1;
+  const detail::StructType type{16, {&member, 1}};
+  EXPECT_THAT(of([&] { detail::struct_array_bytes(type, Layout::struct_of_arrays(), 1); }),
+              HasSubstr("a struct of 16 bytes with a member of vec<f32, 3> at byte 1; members of structs in "
+                        "arrays must be aligned, so remove the packing of the struct"));
 }
 
 }  // namespace

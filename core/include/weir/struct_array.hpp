@@ -18,8 +18,8 @@
 namespace weir {
 
 namespace detail {
-/// Size of a struct array. Throws Error{invalid} for a negative size, one that is too large, and for a packed
-/// struct, whose members no scalar of their type can address.
+/// Size of a struct array. Throws Error{invalid} for a negative size, one that is too large, and for a
+/// member that is not aligned, which no scalar of its type can address.
 WEIR_API std::int64_t struct_array_bytes(const StructType& type, const Layout& layout, std::int64_t size);
 /// The arguments of a launch, one for each member, in `bytes` of that layout.
 WEIR_API void member_arguments(const AnyArrayView& bytes, const StructType& type, const Layout& layout,

@@ -117,8 +117,8 @@ template <class T>
 inline constexpr std::size_t member_count = count_members<T, count_initializers<T>()>();
 
 /// Calls `visitor` with a reference to each member, in order. For an object that is not const the compiler
-/// refuses bit-fields, and GCC refuses packed members: references to them would be to copies, which have no
-/// offset.
+/// refuses bit-fields, and GCC refuses members with the attribute `packed`: references to them would be to
+/// copies, which have no offset.
 template <class T, class Visitor>
 constexpr decltype(auto) visit_members(T& object, Visitor&& visitor) {
   constexpr std::size_t count = member_count<std::remove_const_t<T>>;
@@ -195,22 +195,23 @@ struct FixedArray<std::array<M, N>> : FixedArray<M[N]> {};
 template <class M>
 concept FixedArrayType = FixedArray<M>::value;
 
-/// Properties of a member's type: whether arrays may hold it, the number of elements of arrays (`elements`),
-/// of scalars (`scalars`) and of arrays around one another (`rank`) in it.
+/// Properties of a member's type: whether arrays may hold it, whether no struct in it is packed (`aligned`), the
+/// number of elements of arrays (`elements`), of scalars (`scalars`) and of arrays around one another (`rank`)
+/// in it.
 template <class M>
 struct MemberType {
-  static constexpr bool supported = false;
+  static constexpr bool supported = false, aligned = true;
   static constexpr std::size_t elements = 0, scalars = 0, rank = 0;
 };
 template <KernelElement M>
 struct MemberType<M> {
-  static constexpr bool supported = true;
+  static constexpr bool supported = true, aligned = true;
   static constexpr std::size_t elements = 1, scalars = element_type<M>.components(), rank = 0;
 };
 template <FixedArrayType M>
 struct MemberType<M> {
   using Of = MemberType<typename FixedArray<M>::Element>;
-  static constexpr bool supported = Of::supported;
+  static constexpr bool supported = Of::supported, aligned = Of::aligned;
   static constexpr std::size_t elements = Of::elements, scalars = FixedArray<M>::size * Of::scalars,
                                rank = Of::rank + 1;
 };
@@ -219,12 +220,17 @@ struct MemberTypes;
 template <class... M>
 struct MemberTypes<TypeList<M...>> {
   static constexpr bool supported = (MemberType<M>::supported && ...);
+  static constexpr bool members_aligned = (MemberType<M>::aligned && ...);
+  static constexpr std::size_t alignment = std::max({alignof(M)...});
   static constexpr std::size_t elements = (MemberType<M>::elements + ...);
   static constexpr std::size_t scalars = (MemberType<M>::scalars + ...);
   static constexpr std::size_t rank = std::max({MemberType<M>::rank...});
 };
 template <KernelStruct M>
-struct MemberType<M> : MemberTypes<member_types<M>> {};
+struct MemberType<M> : MemberTypes<member_types<M>> {
+  using Members = MemberTypes<member_types<M>>;
+  static constexpr bool aligned = Members::members_aligned && alignof(M) >= Members::alignment;
+};
 
 template <KernelStruct T>
 constexpr void check_struct() {
@@ -234,6 +240,8 @@ constexpr void check_struct() {
       "array of fixed length of these: pointers, enums, characters, unions and other classes are not");
   static_assert(MemberType<T>::rank <= StructMember::max_member_rank,
                 "a struct in an array has at most three arrays around one another");
+  static_assert(MemberType<T>::aligned,
+                "members of structs in arrays must be aligned: remove the packing of the struct");
 }
 
 template <class T, class M>

@@ -188,6 +188,16 @@ struct WithBits {
   int b : 5;
   float mass;
 };
+#pragma pack(push, 1)
+struct Packed {
+  std::uint8_t kind;
+  Vec<float, 3> position;
+};
+#pragma pack(pop)
+struct WithPacked {
+  Packed packed;
+  float mass;
+};
 struct TooLong {
   float mass[1024];
 };
@@ -202,6 +212,8 @@ void structs(const StreamRef& stream, View<Particle> p, View<const Particle> con
   sizeof(View<WithConstructor>);           // refuse: or with one dimension structs
   sizeof(StructArrayView<float>);          // refuse: a struct array holds structs
   sizeof(StructArrayView<WithBits>);       // refuse: bit-field
+  sizeof(StructArrayView<Packed>);         // refuse: remove the packing of the struct
+  sizeof(View<WithPacked>);                // refuse: remove the packing of the struct
   sizeof(View<TooLong>);                   // refuse: fewer than 1,024 elements: write std::array for long ones
   sizeof(View<Deep>);                      // refuse: at most three arrays around one another
   auto kept = p[i];
