@@ -113,7 +113,8 @@ class WEIR_API Graph {
   std::unique_ptr<detail::GraphState> state_;
 };
 
-/// Records a graph: the same calls as on a stream, in order, and side by side where `parallel` says so.
+/// Records a graph: the same calls as on a stream, in order, and concurrently where `parallel` requests it.
+/// Calls of which none writes memory that another uses may run concurrently too, with the same results.
 /// Nothing runs while recording. For one thread; every function throws as the recorded call would, and
 /// then recorded nothing.
 class WEIR_API GraphBuilder {

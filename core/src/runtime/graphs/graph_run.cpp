@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of a recorded graph, over streams or as a driver graph.
 
+#include <algorithm>
+#include <bit>
+
 #include "runtime/devices/profile.hpp"
+#include "runtime/graphs/call_order.hpp"
 #include "runtime/graphs/graph_state.hpp"
 #include "runtime/launch/launch_model.hpp"
 #include "runtime/streams/submission.hpp"
@@ -120,33 +124,91 @@ void add_call(const GraphRun& run, const ProgramCall& call, GraphOrder& order, c
             HostRepeats{call.compiled, &values});
 }
 
+void add_call_nodes(const GraphRun& run, GraphInstance& own, std::uint32_t index, GraphOrder& order) {
+  const GraphCall& call = run.graph.calls[index];
+  own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
+  if (const auto* program = std::get_if<ProgramCall>(&call.what))
+    add_call(run, *program, order, call.kernel(), own.nodes);
+  else if (const auto* call_of_transfers = std::get_if<TransferCall>(&call.what))
+    for (const Transfer& transfer : call_of_transfers->transfers)
+      own.nodes.push_back(order.add(transfer.work.kind, nullptr));
+  else
+    own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
+}
+
+/// The direct predecessors of each call of a row, of which each follows the one before it.
+std::vector<std::uint64_t> one_after_the_other(std::size_t count) {
+  std::vector<std::uint64_t> direct(count);
+  for (std::size_t i = 1; i < count; ++i) direct[i] = std::uint64_t{1} << (i - 1);
+  return direct;
+}
+
+void add_row(const GraphRun& run, GraphInstance& own, std::span<const GraphStep> row, GraphOrder& order) {
+  const std::vector<std::uint64_t> direct =
+      own.in_order ? one_after_the_other(row.size()) : predecessors(run.graph, row);
+  const std::vector<std::uint64_t> all = all_predecessors(direct);
+  const GraphOrder::Ends entry = order.ends();
+  std::vector<GraphOrder::Ends> ends(row.size());
+  std::uint64_t last = 0;  // calls that none follows yet
+  const auto ends_of = [&](std::uint64_t calls) {
+    GraphOrder::Ends nodes;
+    for (; calls; calls &= calls - 1) {
+      const GraphOrder::Ends& of = ends[std::countr_zero(calls)];
+      nodes.insert(nodes.end(), of.begin(), of.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  };
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    order.continue_after(direct[i] ? ends_of(direct[i]) : entry);
+    add_call_nodes(run, own, row[i].value, order);
+    ends[i] = order.ends();
+    last = (last & ~direct[i]) | std::uint64_t{1} << i;
+  }
+  order.continue_after(ends_of(last));
+  own.order.insert(own.order.end(), all.begin(), all.end());
+}
+
 void add_nodes(const GraphRun& run, GraphInstance& own) {
   GraphOrder order(own.graph.emplace(run.graph.device));
-  for (const GraphStep& step : run.graph.steps) {
-    switch (step.kind) {
+  const std::vector<GraphStep>& steps = run.graph.steps;
+  for (std::size_t i = 0; i < steps.size();) {
+    switch (steps[i].kind) {
       case GraphStep::Kind::fork:
-        order.fork(step.value);
+        order.fork(steps[i++].value);
         break;
       case GraphStep::Kind::branch:
-        order.branch(step.value);
+        order.branch(steps[i++].value);
         break;
       case GraphStep::Kind::join:
         order.join();
+        ++i;
         break;
       case GraphStep::Kind::call: {
-        const GraphCall& call = run.graph.calls[step.value];
-        own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
-        if (const auto* program = std::get_if<ProgramCall>(&call.what))
-          add_call(run, *program, order, call.kernel(), own.nodes);
-        else if (const auto* call_of_transfers = std::get_if<TransferCall>(&call.what))
-          for (const Transfer& transfer : call_of_transfers->transfers)
-            own.nodes.push_back(order.add(transfer.work.kind, nullptr));
-        else
-          own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
+        const std::size_t end = row_end(steps, i);
+        add_row(run, own, std::span(steps).subspan(i, end - i), order);
+        i = end;
         break;
       }
     }
   }
+}
+
+/// Whether the nodes are in the order that the calls' present memory requires. A stricter one is kept.
+bool keeps_order(const GraphRun& run, GraphInstance& own) {
+  if (own.in_order || own.memory == run.graph.memory) return true;
+  const std::vector<GraphStep>& steps = run.graph.steps;
+  auto ordered = own.order.begin();
+  for (std::size_t i = 0; i < steps.size();) {
+    const std::size_t end = std::max(row_end(steps, i), i + 1);
+    if (steps[i].kind == GraphStep::Kind::call)
+      for (const std::uint64_t direct : predecessors(run.graph, std::span(steps).subspan(i, end - i)))
+        if (direct & ~*ordered++) return false;
+    i = end;
+  }
+  own.memory = run.graph.memory;
+  return true;
 }
 
 void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const ProgramCall& call) {
@@ -229,9 +291,13 @@ void replay(const GraphRun& run) {
 
 void launch_instance(const GraphRun& run, GraphInstance& own) {
   try {
-    if (!own.graph || own.shape != run.graph.shape) {
+    const bool kept = !own.graph || keeps_order(run, own);
+    if (!kept) own.in_order = true;  // rather than one graph after the other when updates alternate
+    if (!own.graph || !kept || own.shape != run.graph.shape) {
       own.nodes.clear();
       own.first_nodes.clear();
+      own.order.clear();
+      own.memory = run.graph.memory;
       own.keys.assign(run.graph.uses_keys ? run.graph.calls.size() : 0, 0);
       own.version = 0;
       own.shape = run.graph.shape;

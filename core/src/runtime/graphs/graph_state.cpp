@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/graphs/graph_state.hpp"
 
+#include "runtime/graphs/call_order.hpp"
+
 namespace weir::detail {
 namespace {
 
@@ -95,6 +97,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   }
   count(call);
   discount(held);
+  if (!same_memory(call, held)) ++memory;
   if (call.node_count() != held.node_count()) ++shape;
   repeated_tasks += call.repeated_tasks() - held.repeated_tasks();
   call.version = ++version;

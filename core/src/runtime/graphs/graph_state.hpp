@@ -78,7 +78,11 @@ struct GraphInstance {
   std::vector<std::uint32_t> nodes;        ///< of all calls, in order
   std::vector<std::uint32_t> first_nodes;  ///< by call, in `nodes`
   std::uint64_t version = 0;
-  std::uint64_t shape = 0;  ///< GraphState::shape of the nodes
+  std::uint64_t shape = 0;   ///< GraphState::shape of the nodes
+  std::uint64_t memory = 0;  ///< GraphState::memory for which `order` was found to suffice
+  /// By call, all earlier ones of its row that it follows; see call_order.hpp.
+  std::vector<std::uint64_t> order;
+  bool in_order = false;  ///< rows stay in order, since updates required another order once
   std::pair<weir_allocation, std::uint64_t> scratch{};
   const StreamRecord* record = nullptr;
   std::vector<std::uint64_t> keys;  ///< by call, of the current launch
@@ -107,6 +111,7 @@ struct GraphState {
 
   std::uint64_t version = 1;
   std::uint64_t shape = 1;  ///< changes with the number and the order of the tasks of a call
+  std::uint64_t memory = 1;  ///< changes with the memory that a call takes
   std::uint64_t scratch_bytes = 0;
   std::size_t repeated_tasks = 0;  ///< of calls with repeats, with all repetitions
   bool uses_record = false, uses_keys = false;

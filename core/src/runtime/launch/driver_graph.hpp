@@ -76,7 +76,13 @@ class DriverGraph {
 /// the streams executor. Regions may be nested in branches.
 class GraphOrder {
  public:
+  using Ends = std::vector<std::uint32_t>;
+
   explicit GraphOrder(DriverGraph& graph) : graph_(graph) {}
+
+  /// The nodes after which the next one of the current branch runs.
+  const Ends& ends() noexcept { return here(); }
+  void continue_after(Ends ends) noexcept { here() = std::move(ends); }
 
   void fork(std::uint32_t branch_count);
   /// Later nodes belong to that branch of the innermost fork.
@@ -86,7 +92,6 @@ class GraphOrder {
   std::uint32_t add(std::uint32_t kind, const KernelOrigin* kernel);
 
  private:
-  using Ends = std::vector<std::uint32_t>;
   struct Fork {
     Ends entry;
     std::vector<Ends> branches;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plan a launch takes: with each loop a task, or with merged loops.
 #include <algorithm>
+#include <optional>
 
 #include "driver/environment.hpp"
 #include "runtime/launch/launch_steps.hpp"
@@ -31,30 +32,19 @@ Fusion allowed_fusion() {
 
 /// A merged plan takes the scratch memory of the separate one, so that a call of a graph can change from one
 /// to the other. Null in the unlikely case that it needs more.
-std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const passes::Plan& separate,
-                                                std::uint32_t address_bytes,
-                                                const passes::PlanOptions& options) {
-  passes::Plan plan = passes::make_plan(kernel, address_bytes, options);
-  if (plan.scratch_bytes > separate.scratch_bytes) return nullptr;
-  plan.scratch_bytes = separate.scratch_bytes;
-  return std::make_shared<const passes::Plan>(std::move(plan));
+std::shared_ptr<const passes::Plan> with_scratch_of(const passes::Plan& separate, passes::Plan merged) {
+  if (merged.scratch_bytes > separate.scratch_bytes) return nullptr;
+  merged.scratch_bytes = separate.scratch_bytes;
+  return std::make_shared<const passes::Plan>(std::move(merged));
 }
 
-/// Finds out whether some loops are independent. Blocks of a region share no cache line of the scratch
-/// memory, so plans with more regions may need more, which the plan without them then takes too.
-void find_independent(ProgramState& program, const passes::FusionAssumptions& best) {
+/// Blocks of a region share no cache line of the scratch memory, so plans with more regions may need more,
+/// which the plan without them then takes too. Launches that meet fewer assumptions have other regions.
+void widen_scratch(ProgramState& program, std::uint32_t bytes) {
   constexpr std::uint32_t cache_line = 64;
-  std::uint32_t most = program.plan->scratch_bytes;
-  for (const Fusion fusion : {Fusion::same_space, Fusion::shared_index}) {
-    const passes::Plan found =
-        passes::make_plan(*program.kernel, 8, {.fusion = fusion, .known = best, .concurrency = true});
-    program.concurrent = program.concurrent || found.has_independent;
-    most = std::max(most, found.scratch_bytes);
-  }
-  if (!program.concurrent || most == 0) return;
+  if (bytes == 0) return;
   auto wider = std::make_shared<passes::Plan>(*program.plan);
-  // Launches that meet fewer assumptions have other regions.
-  wider->scratch_bytes = most + cache_line * static_cast<std::uint32_t>(wider->tasks.size());
+  wider->scratch_bytes = bytes + cache_line * static_cast<std::uint32_t>(wider->tasks.size());
   program.plan = std::move(wider);
 }
 
@@ -71,20 +61,25 @@ void prepare_fusion(ProgramState& program) {
     program.has_phases =
         passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
         !program.plan->repeats.empty();
-  constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
-  if (allowed == Fusion::shared_index && !program.kernel->options.no_concurrency)
-    find_independent(program, best);
-  const auto same =
-      merged_plan(*program.kernel, *program.plan, 8,
-                  {.fusion = Fusion::same_space, .known = best, .concurrency = program.concurrent});
-  program.merges = same && same->has_merged;
-  if (allowed == Fusion::same_space) return;
-  auto shared =
-      merged_plan(*program.kernel, *program.plan, 8,
-                  {.fusion = Fusion::shared_index, .known = best, .concurrency = program.concurrent});
-  if (!shared || (same && shared->tasks.size() == same->tasks.size())) return;
-  program.merges = true;
-  program.shared_plan = std::move(shared);
+  const bool concurrency = allowed == Fusion::shared_index && !program.kernel->options.no_concurrency;
+  const auto plan_with = [&](Fusion fusion) {
+    return passes::make_plan(
+        *program.kernel, 8,
+        {.fusion = fusion, .known = {.no_alias = true, .index32 = true}, .concurrency = concurrency});
+  };
+  passes::Plan same = plan_with(Fusion::same_space);
+  std::optional<passes::Plan> shared;
+  if (allowed == Fusion::shared_index) shared = plan_with(Fusion::shared_index);
+  program.concurrent = same.has_independent || (shared && shared->has_independent);
+  if (program.concurrent)
+    widen_scratch(program,
+                  std::max({program.plan->scratch_bytes, same.scratch_bytes, shared->scratch_bytes}));
+
+  const bool same_fits = same.scratch_bytes <= program.plan->scratch_bytes;
+  program.merges = same_fits && same.has_merged;
+  if (!shared || (same_fits && shared->tasks.size() == same.tasks.size())) return;
+  program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
+  if (program.shared_plan) program.merges = true;
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
@@ -105,7 +100,7 @@ std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::u
       {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32},
       variant.phases,
       program.concurrent};
-  auto plan = merged_plan(*program.kernel, *separate, address_bytes, options);
+  auto plan = with_scratch_of(*separate, passes::make_plan(*program.kernel, address_bytes, options));
   return plan ? plan : separate;
 }
 

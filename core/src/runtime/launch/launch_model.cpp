@@ -151,6 +151,27 @@ std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& pr
   return result;
 }
 
+std::vector<TaskLoad> loads_of(const DeviceInfo& device, const DeviceProgram& program,
+                               const LaunchValues& values) {
+  std::vector<TaskLoad> loads;
+  loads.reserve(program.placed.size());
+  std::uint64_t chunks = unknown_work;
+  for (std::size_t i = 0; i < program.placed.size(); ++i) {
+    loads.push_back(load_of(device, program, i, values, chunks));
+    loads.back().branch = 0;
+  }
+  return loads;
+}
+
+bool gain_as_branches(DeviceKind kind, std::span<const TaskLoad> a, std::span<const TaskLoad> b) noexcept {
+  if (a.empty() || b.empty() || a.size() + b.size() > max_modelled_tasks) return false;
+  std::array<TaskLoad, max_modelled_tasks> both;
+  const auto middle = std::copy(a.begin(), a.end(), both.begin());
+  const auto end = std::copy(b.begin(), b.end(), middle);
+  for (auto load = middle; load != end; ++load) load->branch = 1;
+  return !runs_in_order(kind, SubmittedAs::graph, {both.begin(), end}, true);
+}
+
 std::uint32_t updates_too_many(DeviceKind kind, std::size_t tasks, std::size_t events) noexcept {
   const HostCosts& costs = kind == DeviceKind::cpu ? cpu_costs : gpu_costs;
   const std::uint64_t streams = costs.launch * tasks + costs.event * events;

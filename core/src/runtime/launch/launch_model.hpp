@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "runtime/launch/executor.hpp"
 #include "runtime/launch/launch_steps.hpp"
@@ -44,6 +45,14 @@ bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> t
 /// caller's stream. Regions from 64 on are never among them.
 std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& program,
                                const LaunchValues& values, SubmittedAs how) noexcept;
+
+/// The loads of a launch's tasks, all in branch 0.
+std::vector<TaskLoad> loads_of(const DeviceInfo& device, const DeviceProgram& program,
+                               const LaunchValues& values);
+
+/// Whether two launches or copies with these loads gain from being branches of a graph, which the program
+/// does not ask for; see runs_in_order.
+bool gain_as_branches(DeviceKind kind, std::span<const TaskLoad> a, std::span<const TaskLoad> b) noexcept;
 
 /// The number of changed nodes from which on a launch of `tasks` costs the host more as one graph than as
 /// separate launches with `events` records of and waits for events. 0 if a graph always costs more.

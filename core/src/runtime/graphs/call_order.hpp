@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Automatic concurrency of the calls of a graph: which of them must run one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/graphs/graph_state.hpp"
+
+namespace weir::detail {
+
+/// Calls that are recorded one after the other in one branch, of which a bit each fits a word. Longer rows
+/// are cut, because each call is compared with all before it.
+inline constexpr std::size_t max_row_calls = 64;
+
+/// The end of the row of calls that begins with step `begin`: the next fork, branch or join, or the 65th
+/// call.
+std::size_t row_end(std::span<const GraphStep> steps, std::size_t begin) noexcept;
+
+/// For each call of a row, bit by bit, the earlier ones of the row that it must directly follow. Those that
+/// they follow in turn are left out. Two calls keep their order if
+///
+/// - one writes memory that the other reads or writes,
+/// - what one does is unknown (a kernel that is not in IR form) or its order shows (asserts, prints), or it
+/// has
+///   repetitions or the option no_concurrency,
+/// - or no gain is expected from running them at once; see launch_model.hpp.
+std::vector<std::uint64_t> predecessors(const GraphState& graph, std::span<const GraphStep> row);
+
+/// For each call of a row, all earlier ones that it follows, directly or not.
+std::vector<std::uint64_t> all_predecessors(std::span<const std::uint64_t> direct);
+
+/// Whether two calls take the same memory in the same places. The order among calls depends on that, and, for
+/// speed alone, on their sizes.
+bool same_memory(const GraphCall& a, const GraphCall& b) noexcept;
+
+}  // namespace weir::detail
