@@ -57,7 +57,10 @@ class Area {
         << names[static_cast<int>(kind)] << " of " << size << " bytes from offset " << from_offset
         << " to offset " << to_offset << " was submitted; read back from offset " << begin
         << ", one byte before the range, to one byte after it. Look first at where "
-        << names[static_cast<int>(kind)] << " splits a copy into parts";
+        << names[static_cast<int>(kind)] << " splits a copy into parts"
+        << (kind == Copy::to_host
+                ? ""
+                : "; if C1.52 fails too, begin with fill, which wrote the destination before");
   }
 
   void fill_range(std::uint64_t offset, std::uint64_t size, std::uint32_t width) {
