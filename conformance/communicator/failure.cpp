@@ -202,7 +202,7 @@ WEIR_RANK_REQUIREMENT(4, 09, Failure, SizesOfATransferMustBeEqual,
   if (self.rank == 1) {
     self.expect_result(result, WEIR_ERROR_RANK, "exchange");
     for (std::size_t i = 4; i < 8; ++i)
-      self.expect(values[i] == 5, "memory behind a receive was overwritten");
+      self.expect(values[i] == 5, "memory after the receive buffer was overwritten");
   }
 }
 

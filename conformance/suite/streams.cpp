@@ -285,7 +285,7 @@ WEIR_REQUIREMENT(
   Gate gate;
   gate.hold(stream);
   ASSERT_TRUE(gate.reached()) << "the stream did not begin its first work";
-  // A call that waits for room ends only when the gate opens by itself, which fails the test.
+  // A call that waits for room ends only when the gate opens at its time limit, which fails the test.
   for (std::uint32_t i = 0; i < 498; ++i) fill<std::uint32_t>(stream, memory, 4 * i, 4, i);
   EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back";
   gate.open();

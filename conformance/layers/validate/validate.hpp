@@ -156,7 +156,7 @@ class Validate {
       refuse(wrong.rule, "%s", wrong.message.c_str());
     }
   }
-  /// Registers what the driver has made. Where that fails, `undo` lets the driver destroy it.
+  /// Registers an object that the driver has created. If that fails, `undo` lets the driver destroy it.
   template <class T, class Undo>
   void put(const std::shared_ptr<T>& object, const std::shared_ptr<Device>& device, typename T::Handle& out,
            const Undo& undo) {

@@ -84,7 +84,7 @@ bool device_is_lost() {
 /// Whatever happens here, the supervisor blames no test for it.
 void check_device(int output) {
   if (subject() != Subject::driver) return;
-  if (!judged().layer.library.empty()) return;  // it counts calls, and tests know their numbers
+  if (!judged().layer.library.empty()) return;  // it counts calls, and tests rely on the numbers
   write_line(output, {{"event", "check"}});
   try {
     if (device_is_lost()) _exit(0);

@@ -208,7 +208,7 @@ Starts agreed_starts(const Communicator& world, const StreamRef& stream, const E
   std::string mistake;
   try {
     starts = starts_of(cuts, extents, world.size());
-  } catch (const Error& error) {  // the other ranks are told, which would wait for this one
+  } catch (const Error& error) {  // reported below: the other ranks wait for this one
     mistake = error.what();
   }
   const Description mine = describe(element, extents, cuts, starts);

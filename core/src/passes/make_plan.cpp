@@ -139,8 +139,8 @@ class Planner {
 
   // ---- phases
 
-  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. Blocks whose
-  // conflicts are meant may wait for each other, which blocks of one launch must not.
+  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. With
+  // conflicts_are_meant, blocks may wait for each other, which blocks of one launch must not.
   std::size_t end_of_region(std::size_t i) const {
     const std::int32_t region = draft_.segments[i].region;
     if (!options_.phases || region < 0 || draft_.are_meant(region)) return i;
