@@ -157,14 +157,14 @@ WEIR_REQUIREMENT(
 
 /// 3 and 5 times a power of two, powers of ten, and their neighbours: the sizes of buffers that are no power
 /// of two.
-std::vector<std::uint64_t> around_other_sizes(std::uint64_t most) {
+std::vector<std::uint64_t> around_other_sizes(std::uint64_t max_size) {
   std::vector<std::uint64_t> all;
   const auto add = [&](std::uint64_t value) {
-    if (value <= most) all.insert(all.end(), {value - 1, value, value + 1});
+    if (value <= max_size) all.insert(all.end(), {value - 1, value, value + 1});
   };
-  for (std::uint64_t power = 1; power <= most; power *= 2)
+  for (std::uint64_t power = 1; power <= max_size; power *= 2)
     for (const std::uint64_t factor : {3u, 5u}) add(factor * power);
-  for (std::uint64_t power = 10; power <= most; power *= 10)
+  for (std::uint64_t power = 10; power <= max_size; power *= 10)
     for (const std::uint64_t factor : {1u, 2u, 4u}) add(factor * power);
   return all;
 }

@@ -96,8 +96,8 @@ void expect_flat(const char* what, int cycles, const std::function<void()>& cycl
     const std::int64_t blocks_before = std::exchange(growth, settled() - before).blocks;
     if (is_flat(growth, objects) || testing::Test::HasFailure()) return;
     // A block of nearly each object, twice in a row, is a leak; more rounds would not change the result.
-    const std::int64_t most = std::int64_t{cycles} * together * 3 / 4;
-    if (blocks_before >= most && growth.blocks - blocks_before >= most) break;
+    const std::int64_t max_growth = std::int64_t{cycles} * together * 3 / 4;
+    if (blocks_before >= max_growth && growth.blocks - blocks_before >= max_growth) break;
   }
   ADD_FAILURE()
       << objects << " rounds of " << what << " leaked: the heap changed by " << growth.blocks

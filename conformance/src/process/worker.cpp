@@ -176,7 +176,7 @@ json described_device() {
 int run_worker(int output) {
   keep_from_programs(output);
   use_shared_output();
-  if (subject() == Subject::driver) let_the_api_find_the_driver();
+  if (subject() == Subject::driver) add_driver_to_search_path();
   std::string filter;
   for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
   testing::InitGoogleTest();

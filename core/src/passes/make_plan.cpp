@@ -114,10 +114,10 @@ class Planner {
         plan_.has_merged = true;
       }
       if (segment.kind == Segment::Kind::reduce) {
-        const std::optional<std::size_t> behind = serial_after(i);
-        ir::Task final = builder.combine(planned.task, behind);
+        const std::optional<std::size_t> following = serial_after(i);
+        ir::Task final = builder.combine(planned.task, following);
         add(std::move(final), segment);
-        i = behind.value_or(i);
+        i = following.value_or(i);
       }
     }
   }

@@ -18,7 +18,7 @@
 namespace weir::detail {
 
 /// The most tasks of repeats in one graph, whose nodes take memory and time to make.
-inline constexpr std::size_t most_repeated_nodes = 10'000;
+inline constexpr std::size_t max_repeated_nodes = 10'000;
 
 /// Add nodes first, then set their work. Launch any number of times; nodes may be set again between launches.
 /// Not thread-safe.

@@ -69,7 +69,8 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
       continue;
     }
     const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-    space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
+    space.count =
+        extent > LoopSpace::max_count / space.count ? LoopSpace::max_count + 1 : space.count * extent;
   }
   // Partial products must not overflow even if another extent is 0: generated code multiplies in any order.
   space.index32 = space.index32 && space.count < narrow_iterations;

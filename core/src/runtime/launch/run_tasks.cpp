@@ -157,7 +157,7 @@ void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
 /// Whether repetitions make the launch too long for a graph.
 bool has_too_many_nodes(const Launch& launch) {
   return !launch.compiled.repeats.empty() &&
-         count_repetitions(launch.compiled, launch.values).tasks > most_repeated_nodes;
+         count_repetitions(launch.compiled, launch.values).tasks > max_repeated_nodes;
 }
 
 void run_automatically(const Launch& launch, ProgramGraph& own) {

@@ -192,9 +192,10 @@ class MemoryPool {
   Block* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last, bool count = false) noexcept;
   Block* take_ready(std::uint32_t index) noexcept;
   Block* take_idle(StreamState& stream, std::uint32_t index);
-  Block* take_behind_events(StreamState& stream, std::uint32_t index);
+  Block* take_after_events(StreamState& stream, std::uint32_t index);
   Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
-  weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out, Status& status);
+  weir_result request_from_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
+                                  Status& status);
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
   EventState* mark_allocation(StreamState& stream) noexcept;
 

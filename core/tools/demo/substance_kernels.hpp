@@ -78,9 +78,9 @@ struct Silt {
 
 /// One block for each dye (metres of dyed rain, by the zone where it fell), one for the silt, one for
 /// statistics.
-inline auto beside_kernel(bool regions) {
+inline auto substance_kernel(bool regions) {
   return Kernel{
-      "river.beside",
+      "river.substances",
       with_constants([regions](ReadField before, ReadField h, ReadField rest, ReadField qx, ReadField qy,
                                Mask inside, View<const float> clock, ReadField east, ReadField south,
                                ReadField rain, Mask zone, Field dye0, Field dye1, Field dye2, Field part0,
@@ -96,7 +96,7 @@ inline auto beside_kernel(bool regions) {
 
         const auto dye_block = [&](std::uint8_t number, const Field& dye, const Field& part,
                                    const View<double>& total) {
-          beside(regions, [&] {
+          concurrent_block(regions, [&] {
             concentrate(dye, before, part, rows, cols);
             range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
               const Value<float> fallen = select(zone(r, c) == number, rain(r, c), 0.0f);
@@ -111,7 +111,7 @@ inline auto beside_kernel(bool regions) {
         dye_block(1, dye1, part1, dye_totals1);
         dye_block(2, dye2, part2, dye_totals2);
 
-        beside(regions, [&] {
+        concurrent_block(regions, [&] {
           concentrate(silt, before, silt_part, rows, cols);
           range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             silt(r, c) = max(advected(inside, silt, silt_part, east, south, r, c), 0.0f);
@@ -137,7 +137,7 @@ inline auto beside_kernel(bool regions) {
                                       [&](Index r, Index c) { return cast<double>(bed(r, c)); });
         });
 
-        beside(regions, [&] {
+        concurrent_block(regions, [&] {
           statistics[stat_volume] = reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             return cast<double>(h(r, c)) + cast<double>(rest(r, c));
           });
