@@ -76,111 +76,129 @@ struct Silt {
   }
 };
 
-/// One block for each dye (metres of dyed rain, by the zone where it fell), one for the silt, one for
-/// statistics.
+/// Moves one dye (metres of dyed rain, by the zone where it fell) and sums its amount.
+struct Dye {
+  const ReadField &before, &east, &south, &rain;
+  const Mask &inside, &zone;
+  const Index &rows, &cols;
+
+  void move(std::uint8_t number, const Field& dye, const Field& part, const View<double>& total) const {
+    concentrate(dye, before, part, rows, cols);
+    range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+      const Value<float> fallen = select(zone(r, c) == number, rain(r, c), 0.0f);
+      const Value amount = advected(inside, dye, part, east, south, r, c) + fallen;
+      dye(r, c) = select(amount > negligible, amount, 0.0f);
+    });
+    total[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                          [&](Index r, Index c) { return cast<double>(dye(r, c)); });
+  }
+};
+
+/// Statistics of the water after the step.
+struct Statistics {
+  const ReadField &h, &rest, &qx, &qy, &east, &south;
+  const Mask& inside;
+  const Index &rows, &cols;
+
+  void compute(const View<double>& statistics) const {
+    statistics[stat_volume] = reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+      return cast<double>(h(r, c)) + cast<double>(rest(r, c));
+    });
+    // Flow across edges between inside and outside cells in this step.
+    statistics[stat_outflow] += reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+      const Value<float> to_east = select(inside(r, c + 1) == 0, east(r, c), 0.0f);
+      const Value<float> to_west = select(inside(r, c - 1) == 0, -east(r, c - 1), 0.0f);
+      const Value<float> to_south = select(inside(r + 1, c) == 0, south(r, c), 0.0f);
+      const Value<float> to_north = select(inside(r - 1, c) == 0, -south(r - 1, c), 0.0f);
+      const Value<float> out = select(inside(r, c) == 1, to_east + to_west + to_south + to_north, 0.0f);
+      return cast<double>(out);
+    });
+    statistics[stat_depth] = cast<double>(
+        reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) { return h(r, c); }));
+    statistics[stat_speed] =
+        cast<double>(reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+          const Value depth = h(r, c);
+          const Value<float> speed = sqrt(qx(r, c) * qx(r, c) + qy(r, c) * qy(r, c)) / depth;
+          return select(depth > wet_depth, speed, 0.0f);
+        }));
+    statistics[stat_wet] =
+        cast<double>(reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+          return select(h(r, c) > wet_depth, Value<std::int32_t>(1), Value<std::int32_t>(0));
+        }));
+  }
+
+  void count_depths(const View<std::uint32_t, 2>& counts, const View<std::uint32_t>& histogram) const {
+    range_for(histogram_copies, histogram_bins, [&](Index copy, Index bin) { counts(copy, bin) = 0; });
+    range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+      const Value depth = h(r, c);
+      if_(depth > histogram_lowest, [&] {
+        // Exponent and leading mantissa bit of a float: two bins per doubling, without a logarithm.
+        const Value bin = (bit_cast<std::uint32_t>(depth / histogram_lowest) >> 22u) - 254u;
+        atomic_add(counts(r % histogram_copies, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))),
+                   1u);
+      });
+    });
+    range_for(histogram_bins, [&](Index bin) {
+      Var<std::uint32_t> sum = 0u;
+      for_(0, histogram_copies, [&](Index copy) { sum += counts(copy, bin); });
+      histogram[bin] = sum;
+    });
+  }
+};
+
+/// One block for each dye, one for the silt, one for statistics.
 inline auto substance_kernel(bool regions) {
   return Kernel{
       "river.substances",
-      with_constants([regions](ReadField before, ReadField h, ReadField rest, ReadField qx, ReadField qy,
-                               Mask inside, View<const float> clock, ReadField east, ReadField south,
-                               ReadField rain, Mask zone, Field dye0, Field dye1, Field dye2, Field part0,
-                               Field part1, Field part2, View<double> dye_totals0, View<double> dye_totals1,
-                               View<double> dye_totals2, Field silt, Field silt_part, Field bed,
-                               View<double> silt_totals, View<double> statistics,
-                               View<std::uint32_t, 2> counts, View<std::uint32_t> histogram,
-                               Value<float> gravity, Value<float> manning, Value<float> erosion_rate,
-                               Value<float> critical_stress, Value<float> settling_velocity,
-                               Value<float> water_density) {
-        const Index rows = before.extent(0), cols = before.extent(1);
-        const Value<float> step = clock[clock_step];
+      with_constants(
+          [regions](ReadField before, ReadField h, ReadField rest, ReadField qx, ReadField qy, Mask inside,
+                    View<const float> clock, ReadField east, ReadField south, ReadField rain, Mask zone,
+                    Field dye0, Field dye1, Field dye2, Field part0, Field part1, Field part2,
+                    View<double> dye_totals0, View<double> dye_totals1, View<double> dye_totals2, Field silt,
+                    Field silt_part, Field bed, View<double> silt_totals, View<double> statistics,
+                    View<std::uint32_t, 2> counts, View<std::uint32_t> histogram, Value<float> gravity,
+                    Value<float> manning, Value<float> erosion_rate, Value<float> critical_stress,
+                    Value<float> settling_velocity, Value<float> water_density) {
+            const Index rows = before.extent(0), cols = before.extent(1);
+            const Value<float> step = clock[clock_step];
 
-        const auto dye_block = [&](std::uint8_t number, const Field& dye, const Field& part,
-                                   const View<double>& total) {
-          concurrent_block(regions, [&] {
-            concentrate(dye, before, part, rows, cols);
-            range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-              const Value<float> fallen = select(zone(r, c) == number, rain(r, c), 0.0f);
-              const Value amount = advected(inside, dye, part, east, south, r, c) + fallen;
-              dye(r, c) = select(amount > negligible, amount, 0.0f);
-            });
-            total[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
-                                  [&](Index r, Index c) { return cast<double>(dye(r, c)); });
-          });
-        };
-        dye_block(0, dye0, part0, dye_totals0);
-        dye_block(1, dye1, part1, dye_totals1);
-        dye_block(2, dye2, part2, dye_totals2);
+            const Dye dyes{before, east, south, rain, inside, zone, rows, cols};
+            concurrent_block(regions, [&] { dyes.move(0, dye0, part0, dye_totals0); });
+            concurrent_block(regions, [&] { dyes.move(1, dye1, part1, dye_totals1); });
+            concurrent_block(regions, [&] { dyes.move(2, dye2, part2, dye_totals2); });
 
-        concurrent_block(regions, [&] {
-          concentrate(silt, before, silt_part, rows, cols);
-          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-            silt(r, c) = max(advected(inside, silt, silt_part, east, south, r, c), 0.0f);
-          });
-          const Silt process{h,
-                             qx,
-                             qy,
-                             step,
-                             gravity,
-                             manning,
-                             erosion_rate,
-                             critical_stress,
-                             settling_velocity,
-                             water_density};
-          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-            const Silt::Exchange result = process.exchange(silt(r, c), bed(r, c), r, c);
-            silt(r, c) = result.water;
-            bed(r, c) = result.bed;
-          });
-          silt_totals[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
-                                      [&](Index r, Index c) { return cast<double>(silt(r, c)); });
-          silt_totals[1] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
-                                      [&](Index r, Index c) { return cast<double>(bed(r, c)); });
-        });
-
-        concurrent_block(regions, [&] {
-          statistics[stat_volume] = reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-            return cast<double>(h(r, c)) + cast<double>(rest(r, c));
-          });
-          // Flow across edges between inside and outside cells in this step.
-          statistics[stat_outflow] +=
-              reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                const Value<float> to_east = select(inside(r, c + 1) == 0, east(r, c), 0.0f);
-                const Value<float> to_west = select(inside(r, c - 1) == 0, -east(r, c - 1), 0.0f);
-                const Value<float> to_south = select(inside(r + 1, c) == 0, south(r, c), 0.0f);
-                const Value<float> to_north = select(inside(r - 1, c) == 0, -south(r - 1, c), 0.0f);
-                const Value<float> out =
-                    select(inside(r, c) == 1, to_east + to_west + to_south + to_north, 0.0f);
-                return cast<double>(out);
+            concurrent_block(regions, [&] {
+              concentrate(silt, before, silt_part, rows, cols);
+              range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+                silt(r, c) = max(advected(inside, silt, silt_part, east, south, r, c), 0.0f);
               });
-          statistics[stat_depth] = cast<double>(
-              reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) { return h(r, c); }));
-          statistics[stat_speed] =
-              cast<double>(reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                const Value depth = h(r, c);
-                const Value<float> speed = sqrt(qx(r, c) * qx(r, c) + qy(r, c) * qy(r, c)) / depth;
-                return select(depth > wet_depth, speed, 0.0f);
-              }));
-          statistics[stat_wet] =
-              cast<double>(reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                return select(h(r, c) > wet_depth, Value<std::int32_t>(1), Value<std::int32_t>(0));
-              }));
-          range_for(histogram_copies, histogram_bins, [&](Index copy, Index bin) { counts(copy, bin) = 0; });
-          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-            const Value depth = h(r, c);
-            if_(depth > histogram_lowest, [&] {
-              // Exponent and leading mantissa bit of a float: two bins per doubling, without a logarithm.
-              const Value bin = (bit_cast<std::uint32_t>(depth / histogram_lowest) >> 22u) - 254u;
-              atomic_add(
-                  counts(r % histogram_copies, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))), 1u);
+              const Silt process{h,
+                                 qx,
+                                 qy,
+                                 step,
+                                 gravity,
+                                 manning,
+                                 erosion_rate,
+                                 critical_stress,
+                                 settling_velocity,
+                                 water_density};
+              range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+                const Silt::Exchange result = process.exchange(silt(r, c), bed(r, c), r, c);
+                silt(r, c) = result.water;
+                bed(r, c) = result.bed;
+              });
+              silt_totals[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                                          [&](Index r, Index c) { return cast<double>(silt(r, c)); });
+              silt_totals[1] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                                          [&](Index r, Index c) { return cast<double>(bed(r, c)); });
             });
-          });
-          range_for(histogram_bins, [&](Index bin) {
-            Var<std::uint32_t> sum = 0u;
-            for_(0, histogram_copies, [&](Index copy) { sum += counts(copy, bin); });
-            histogram[bin] = sum;
-          });
-        });
-      }),
+
+            const Statistics water{h, rest, qx, qy, east, south, inside, rows, cols};
+            concurrent_block(regions, [&] {
+              water.compute(statistics);
+              water.count_depths(counts, histogram);
+            });
+          }),
       {.parameter_names = {"before",
                            "h",
                            "rest",
