@@ -22,10 +22,10 @@ double seconds_since(Rank::Clock::time_point begin) {
   return std::chrono::duration<double>(Rank::Clock::now() - begin).count();
 }
 
-void expect_within(Rank& self, Rank::Clock::time_point begin, double most, const char* call) {
+void expect_within(Rank& self, Rank::Clock::time_point begin, double max_seconds, const char* call) {
   const double took = seconds_since(begin);
-  self.expect(took < most, std::string(call) + " failed after " + std::to_string(took) +
-                               " s; expected less than " + std::to_string(most) + " s");
+  self.expect(took < max_seconds, std::string(call) + " failed after " + std::to_string(took) +
+                                      " s; expected less than " + std::to_string(max_seconds) + " s");
 }
 
 void expect_failed_rank(Rank& self, std::int32_t culprit) {
@@ -78,7 +78,7 @@ WEIR_RANK_REQUIREMENT(
     4, 03, Failure, ARankThatLeavesIsNamed,
     "An operation that needs a rank which has left fails with WEIR_ERROR_RANK and names it, before "
     "the limit.",
-    {.limit_ms = 15'000, .least = 2}) {
+    {.limit_ms = 15'000, .min_ranks = 2}) {
   self.barrier();
   if (self.rank == 1) return;
   Values values(4, 1);
@@ -91,7 +91,7 @@ WEIR_RANK_REQUIREMENT(
 WEIR_RANK_REQUIREMENT(
     4, 04, Failure, AnAbortReachesAllRanksWithItsReason,
     "group_abort ends waiting operations of all ranks with WEIR_ERROR_RANK, the rank and the reason.",
-    {.limit_ms = 15'000, .least = 2}) {
+    {.limit_ms = 15'000, .min_ranks = 2}) {
   self.barrier();
   const auto begin = Rank::Clock::now();
   if (self.rank == 1) {
@@ -107,7 +107,7 @@ WEIR_RANK_REQUIREMENT(
 
 WEIR_RANK_REQUIREMENT(4, 05, Failure, TheFirstAbortWins,
                       "A second abort does not replace the reason of the first.",
-                      {.limit_ms = 15'000, .least = 2}) {
+                      {.limit_ms = 15'000, .min_ranks = 2}) {
   self.barrier();
   if (self.rank == 1) {
     std::this_thread::sleep_for(200ms);  // so that no rank is still in the first barrier
@@ -125,7 +125,7 @@ WEIR_RANK_REQUIREMENT(
     4, 06, Failure, AHangingRankIsNamedWithinTheLimit,
     "An operation waits for a rank that makes no call at most for the limit, then fails with "
     "WEIR_ERROR_RANK and names it.",
-    {.limit_ms = 1500, .least = 2}) {
+    {.limit_ms = 1500, .min_ranks = 2}) {
   self.expect_group_works();
   if (self.rank == 1) {
     std::this_thread::sleep_for(3500ms);
@@ -146,7 +146,7 @@ WEIR_RANK_REQUIREMENT(
     4, 07, Failure, LaterOperationsFailAtOnce,
     "After a failure, every later operation of the group returns WEIR_ERROR_RANK at once, with the "
     "same message.",
-    {.limit_ms = 15'000, .least = 2}) {
+    {.limit_ms = 15'000, .min_ranks = 2}) {
   self.barrier();
   if (self.rank == 1) {
     std::this_thread::sleep_for(200ms);  // so that no rank is still in the first barrier
@@ -176,7 +176,7 @@ WEIR_RANK_REQUIREMENT(
 
 WEIR_RANK_REQUIREMENT(4, 08, Failure, AReceiveWithoutItsSendIsNamed,
                       "A receive whose send does not come fails within the limit and names the sender.",
-                      {.limit_ms = 1500, .least = 2}) {
+                      {.limit_ms = 1500, .min_ranks = 2}) {
   self.barrier();
   if (self.rank == 0) {
     Values in(4);
@@ -193,7 +193,7 @@ WEIR_RANK_REQUIREMENT(4, 08, Failure, AReceiveWithoutItsSendIsNamed,
 WEIR_RANK_REQUIREMENT(4, 09, Failure, SizesOfATransferMustBeEqual,
                       "If a receive and its send have different sizes, the receiver's exchange fails with "
                       "WEIR_ERROR_RANK, and nothing is written outside of its memory.",
-                      {.limit_ms = 3000, .least = 2}) {
+                      {.limit_ms = 3000, .min_ranks = 2}) {
   self.barrier();
   if (self.rank > 1) return;
   Values values(8, 5);
@@ -202,7 +202,7 @@ WEIR_RANK_REQUIREMENT(4, 09, Failure, SizesOfATransferMustBeEqual,
   if (self.rank == 1) {
     self.expect_result(result, WEIR_ERROR_RANK, "exchange");
     for (std::size_t i = 4; i < 8; ++i)
-      self.expect(values[i] == 5, "memory behind a receive was overwritten");
+      self.expect(values[i] == 5, "memory after the receive buffer was overwritten");
   }
 }
 
@@ -210,7 +210,7 @@ WEIR_RANK_REQUIREMENT(
     4, 10, Failure, ValidationNamesTheRankWithAnotherCall,
     "In a validating group, another size, type, reduction or root on a rank fails on all ranks with "
     "WEIR_ERROR_RANK and names it.",
-    {.limit_ms = 15'000, .validate = true, .least = 2}) {
+    {.limit_ms = 15'000, .validate = true, .min_ranks = 2}) {
   self.expect_group_works();
   Values values(self.rank == 1 ? 3 : 4, 1);
   const auto begin = Rank::Clock::now();
@@ -220,7 +220,7 @@ WEIR_RANK_REQUIREMENT(
 
 WEIR_RANK_REQUIREMENT(4, 11, Failure, ValidationNamesAnotherKindOfCall,
                       "In a validating group, a rank that makes another kind of call is named on all ranks.",
-                      {.limit_ms = 15'000, .validate = true, .least = 2}) {
+                      {.limit_ms = 15'000, .validate = true, .min_ranks = 2}) {
   self.expect_group_works();
   Values values(4, 1);
   const weir_memory memory = host_memory(values);
@@ -233,7 +233,7 @@ WEIR_RANK_REQUIREMENT(4, 11, Failure, ValidationNamesAnotherKindOfCall,
 WEIR_RANK_REQUIREMENT(
     4, 12, Failure, AnotherThreadMayAbort,
     "group_abort and group_get_info may be called while another thread waits in an operation.",
-    {.limit_ms = 15'000, .least = 2}) {
+    {.limit_ms = 15'000, .min_ranks = 2}) {
   self.barrier();
   if (self.rank == 1) std::this_thread::sleep_for(1s);
   std::thread thread;
@@ -256,7 +256,7 @@ WEIR_RANK_REQUIREMENT(
     4, 13, Failure, AKilledProcessIsNamed,
     "If the process of a rank is killed, the others' operations fail with WEIR_ERROR_RANK within the "
     "limit and name it.",
-    {.limit_ms = 3000, .dies = true, .least = 2}) {
+    {.limit_ms = 3000, .dies = true, .min_ranks = 2}) {
   self.expect_group_works();
   if (self.rank == 1) raise(SIGKILL);
   const auto begin = Rank::Clock::now();

@@ -79,7 +79,7 @@ WEIR_RANK_REQUIREMENT(
     1, 06, Groups, DifferentLimitsAreRefused,
     "If ranks give different limits, all of those that waited fail with WEIR_ERROR_INVALID or, where "
     "the others failed first, WEIR_ERROR_RANK.",
-    {.limit_ms = 1500, .joins = false, .least = 2}) {
+    {.limit_ms = 1500, .joins = false, .min_ranks = 2}) {
   weir_group_options options = self.options();
   if (self.rank == 1) options.limit += 500'000'000;
   weir_group joined = nullptr;
@@ -91,7 +91,7 @@ WEIR_RANK_REQUIREMENT(
 WEIR_RANK_REQUIREMENT(
     1, 07, Groups, AMissingRankIsNamed,
     "If a rank does not join within the limit, group_join fails with WEIR_ERROR_RANK and names it.",
-    {.limit_ms = 1500, .joins = false, .least = 2}) {
+    {.limit_ms = 1500, .joins = false, .min_ranks = 2}) {
   if (self.rank == self.size - 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(3000));
     return;

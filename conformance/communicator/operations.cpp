@@ -133,7 +133,7 @@ WEIR_RANK_REQUIREMENT(
     2, 07, Exchange, MessagesOfAPairKeepTheirOrder,
     "The n-th send from rank a to rank b meets the n-th receive of b from a, in one call and over "
     "several.",
-    {.least = 2}) {
+    {.min_ranks = 2}) {
   constexpr std::size_t lengths[] = {100, 3, 70'000, 0, 50};
   const bool together = true;
   for (const bool in_one_call : {together, !together}) {
@@ -159,7 +159,8 @@ WEIR_RANK_REQUIREMENT(
 
 WEIR_RANK_REQUIREMENT(
     2, 08, Exchange, InvolvesOnlyTheRanksThatItNames,
-    "exchange involves only the ranks that its transfers name; the others need not call it.", {.least = 3}) {
+    "exchange involves only the ranks that its transfers name; the others need not call it.",
+    {.min_ranks = 3}) {
   if (self.rank < 2) {
     const std::uint32_t peer = 1 - self.rank;
     Bytes in(100);

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 WEIR_RANK_REQUIREMENT(3, 01, Order, NoRankPassesABarrierAlone,
-                      "barrier returns after every rank has called it.", {.least = 2}) {
+                      "barrier returns after every rank has called it.", {.min_ranks = 2}) {
   for (std::uint32_t last = 0; last < self.size; ++last) {
     self.barrier();
     const auto begin = Rank::Clock::now();

@@ -99,7 +99,8 @@ WEIR_RANK_REQUIREMENT(
   }
 }
 
-WEIR_RANK_REQUIREMENT(2, 23, Reductions, IntegersWrap, "Sums and products of integers wrap.", {.least = 2}) {
+WEIR_RANK_REQUIREMENT(2, 23, Reductions, IntegersWrap, "Sums and products of integers wrap.",
+                      {.min_ranks = 2}) {
   std::vector<std::int8_t> sums(3, 100);
   std::vector<std::uint32_t> products(3, 0x80000001u);
   self.all_reduce(sums, WEIR_I8, WEIR_SUM);
@@ -111,7 +112,8 @@ WEIR_RANK_REQUIREMENT(2, 23, Reductions, IntegersWrap, "Sums and products of int
 }
 
 WEIR_RANK_REQUIREMENT(2, 24, Reductions, MinimaAndMaximaIgnoreNaN,
-                      "WEIR_MIN and WEIR_MAX of floats ignore NaN unless all values are NaN.", {.least = 2}) {
+                      "WEIR_MIN and WEIR_MAX of floats ignore NaN unless all values are NaN.",
+                      {.min_ranks = 2}) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::uint32_t reduction : {WEIR_MIN, WEIR_MAX})
     for (std::uint32_t odd = 0; odd < self.size; ++odd) {
@@ -123,7 +125,7 @@ WEIR_RANK_REQUIREMENT(2, 24, Reductions, MinimaAndMaximaIgnoreNaN,
 }
 
 WEIR_RANK_REQUIREMENT(2, 25, Reductions, HalvesRoundToNearestEven,
-                      "Sums of 16-bit floats are rounded to nearest, ties to even.", {.least = 2}) {
+                      "Sums of 16-bit floats are rounded to nearest, ties to even.", {.min_ranks = 2}) {
   // 1 + 2^-11 is half way between two halves; 1 + 3 * 2^-11 too. 2^-24 is the smallest half; 65504 the
   // largest.
   const std::uint16_t of_rank[2][4] = {{0x3c00, 0x3c01, 0x0001, 0x7bff}, {0x1000, 0x1000, 0x0001, 0x7bff}};

@@ -3,8 +3,8 @@
 
 namespace weir {
 
-/// Runs `record`, which registers what a driver has made. If it throws, runs `undo`, which lets the driver
-/// destroy that, and throws the same.
+/// Runs `record`, which registers an object that a driver has created. If it throws, runs `undo`, which lets
+/// the driver destroy the object, and rethrows.
 template <class Record, class Undo>
 void record_or_undo(const Record& record, const Undo& undo) {
   try {

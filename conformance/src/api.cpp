@@ -12,7 +12,7 @@ Device api_device() {
   return open(judged().file.name + ":" + std::to_string(judged().device));
 }
 
-void let_the_api_find_the_driver() {
+void add_driver_to_search_path() {
   if (judged().file.manifest.empty()) return;
   std::string path = judged().file.manifest.parent_path().string();
   if (const char* given = std::getenv("WEIR_DRIVER_PATH")) path += std::string(":") + given;

@@ -17,7 +17,7 @@ Device api_device();
 
 /// Adds the folder of the driver under test to libweir's search path. Must be called before any other call
 /// that lists drivers.
-void let_the_api_find_the_driver();
+void add_driver_to_search_path();
 
 inline LaunchArgument argument_of(const AnyArrayView& view) {
   return {&view, nullptr, view.element()};

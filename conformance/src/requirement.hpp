@@ -25,10 +25,10 @@ class Rank;
 /// How the ranks of a requirement of communicators meet; see ranks.hpp.
 struct RankSetting {
   int limit_ms = 20'000;
-  bool joins = true;      ///< false: the requirement joins groups itself
-  bool validate = false;  ///< of the group
-  bool dies = false;      ///< rank 1 ends without a report; needs ranks that are processes
-  unsigned least = 1;     ///< number of ranks that it needs
+  bool joins = true;       ///< false: the requirement joins groups itself
+  bool validate = false;   ///< of the group
+  bool dies = false;       ///< rank 1 ends without a report; needs ranks that are processes
+  unsigned min_ranks = 1;  ///< number of ranks that it needs
 };
 
 struct Requirement {

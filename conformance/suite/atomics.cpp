@@ -14,15 +14,15 @@ namespace {
 /// Runs `round` with a growing number of iterations, up to four million, so that fast devices do much work
 /// and simulated ones little. Ends when the last round took `long_enough`. On a CPU device the process's CPU
 /// time must show that several cores overlapped for that long, however busy the machine is. Gives up when the
-/// rounds took `most` in all.
+/// rounds took `max_time` in all.
 template <class Round>
 void with_growing_work(const Device& device, const Round& round) {
   using namespace std::chrono;
-  constexpr milliseconds long_enough(8), most(250);
-  constexpr std::int64_t most_iterations = 1 << 22;
+  constexpr milliseconds long_enough(8), max_time(250);
+  constexpr std::int64_t max_iterations = 1 << 22;
   const bool on_host = device.info().kind == DeviceKind::cpu;
   nanoseconds spent(0), together(0);
-  for (std::int64_t n = 1024;; n = std::min(2 * n, most_iterations)) {
+  for (std::int64_t n = 1024;; n = std::min(2 * n, max_iterations)) {
     const steady_clock::time_point began = steady_clock::now();
     const std::clock_t cores_began = std::clock();
     round(n);
@@ -31,8 +31,8 @@ void with_growing_work(const Device& device, const Round& round) {
         static_cast<std::int64_t>(1e9 / CLOCKS_PER_SEC * double(std::clock() - cores_began)));
     spent += took;
     together += std::max(cores - took, nanoseconds(0));
-    const bool enough = on_host ? together > long_enough : took > long_enough || n == most_iterations;
-    if (::testing::Test::HasFailure() || enough || spent > most) return;
+    const bool enough = on_host ? together > long_enough : took > long_enough || n == max_iterations;
+    if (::testing::Test::HasFailure() || enough || spent > max_time) return;
   }
 }
 

@@ -57,7 +57,10 @@ class Area {
         << names[static_cast<int>(kind)] << " of " << size << " bytes from offset " << from_offset
         << " to offset " << to_offset << " was submitted; read back from offset " << begin
         << ", one byte before the range, to one byte after it. Look first at where "
-        << names[static_cast<int>(kind)] << " splits a copy into parts";
+        << names[static_cast<int>(kind)] << " splits a copy into parts"
+        << (kind == Copy::to_host
+                ? ""
+                : "; if C1.52 fails too, begin with fill, which wrote the destination before");
   }
 
   void fill_range(std::uint64_t offset, std::uint64_t size, std::uint32_t width) {
@@ -154,14 +157,14 @@ WEIR_REQUIREMENT(
 
 /// 3 and 5 times a power of two, powers of ten, and their neighbours: the sizes of buffers that are no power
 /// of two.
-std::vector<std::uint64_t> around_other_sizes(std::uint64_t most) {
+std::vector<std::uint64_t> around_other_sizes(std::uint64_t max_size) {
   std::vector<std::uint64_t> all;
   const auto add = [&](std::uint64_t value) {
-    if (value <= most) all.insert(all.end(), {value - 1, value, value + 1});
+    if (value <= max_size) all.insert(all.end(), {value - 1, value, value + 1});
   };
-  for (std::uint64_t power = 1; power <= most; power *= 2)
+  for (std::uint64_t power = 1; power <= max_size; power *= 2)
     for (const std::uint64_t factor : {3u, 5u}) add(factor * power);
-  for (std::uint64_t power = 10; power <= most; power *= 10)
+  for (std::uint64_t power = 10; power <= max_size; power *= 10)
     for (const std::uint64_t factor : {1u, 2u, 4u}) add(factor * power);
   return all;
 }

@@ -9,7 +9,7 @@ constexpr std::uint64_t large = 16u << 20;
 
 /// Records `event` after blocked work. The event must not be reached before that work, and must be reached
 /// afterwards.
-void expect_mark_behind_gate(const Stream& stream, const Event& event) {
+void expect_mark_after_gate(const Stream& stream, const Event& event) {
   Gate gate;
   gate.hold(stream);
   event.record(stream);
@@ -46,7 +46,7 @@ WEIR_REQUIREMENT(2, 32, Events, AreReachedAfterTheWorkInFront,
                  "An event is not reached before earlier work is done, and is reached afterwards.") {
   const Stream stream;
   const Event event;
-  expect_mark_behind_gate(stream, event);
+  expect_mark_after_gate(stream, event);
 }
 
 WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
@@ -159,7 +159,7 @@ WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
   const Event event;
   event.record(stream);
   event.synchronize();
-  expect_mark_behind_gate(stream, event);
+  expect_mark_after_gate(stream, event);
 }
 
 WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,

@@ -189,9 +189,10 @@ WEIR_REQUIREMENT(
   weir_kernel_info resources{};
   resources.struct_size = sizeof resources;
   call(table().kernel_get_info, shared.handle(), &resources);
-  const std::uint32_t most = info().max_shared_bytes - resources.shared_bytes;
-  std::vector<std::uint32_t> sizes = {0, 1, 63, 64, 4095, 4096, 4097, most / 2, most - 1, most};
-  std::erase_if(sizes, [&](std::uint32_t size) { return size > most; });
+  const std::uint32_t max_bytes = info().max_shared_bytes - resources.shared_bytes;
+  std::vector<std::uint32_t> sizes = {0,        1, 63, 64, 4095, 4096, 4097, max_bytes / 2, max_bytes - 1,
+                                      max_bytes};
+  std::erase_if(sizes, [&](std::uint32_t size) { return size > max_bytes; });
   const Memory out(8 * sizes.size());
   GraphNodes nodes;
   std::deque<weir_launch> launches;

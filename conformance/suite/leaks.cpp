@@ -54,7 +54,7 @@ struct Usage {
   }
 };
 
-/// The usage once the driver's threads have ended what they still do after the last call, or after a while.
+/// The usage after the driver's threads have finished the work of the last call, or after a time limit.
 Usage settled() {
   std::int64_t blocks = heap_blocks();
   for (int equal = 0, tries = 0; equal < 3 && tries < 50; ++tries) {
@@ -66,11 +66,11 @@ Usage settled() {
   return Usage::now();
 }
 
-/// Whether `growth` is what `objects` objects may cause if none of them leaks. A leak keeps at least one
-/// block, descriptor, thread or mapping of each object; a quarter of that tells it from pools and from work
-/// in flight. Pools keep as many objects as were in flight at once: on a busy machine the CPU driver's
-/// threads let go of destroyed streams late, and its pool has grown by 3,600 streams of 344 bytes in 50,000
-/// rounds.
+/// Whether `growth` is small enough for `objects` objects of which none leaks. A leak keeps at least one
+/// block, descriptor, thread or mapping of each object. Growth below a quarter of that comes from pools and
+/// from work in flight. Pools keep as many objects as were in flight at once: on a busy machine the CPU
+/// driver's threads let go of destroyed streams late, and its pool has grown by 3,600 streams of 344 bytes in
+/// 50,000 rounds.
 bool is_flat(const Usage& growth, std::int64_t objects) {
   const auto within = [](std::int64_t value, std::int64_t limit) { return std::abs(value) <= limit; };
   const std::int64_t few = objects / 4;
@@ -95,12 +95,12 @@ void expect_flat(const char* what, int cycles, const std::function<void()>& cycl
     objects += std::int64_t{cycles} * together;
     const std::int64_t blocks_before = std::exchange(growth, settled() - before).blocks;
     if (is_flat(growth, objects) || testing::Test::HasFailure()) return;
-    // A block of nearly each object, twice in a row, is a leak; more rounds would not tell more.
-    const std::int64_t most = std::int64_t{cycles} * together * 3 / 4;
-    if (blocks_before >= most && growth.blocks - blocks_before >= most) break;
+    // A block of nearly each object, twice in a row, is a leak; more rounds would not change the result.
+    const std::int64_t max_growth = std::int64_t{cycles} * together * 3 / 4;
+    if (blocks_before >= max_growth && growth.blocks - blocks_before >= max_growth) break;
   }
   ADD_FAILURE()
-      << objects << " rounds of " << what << " left something behind: the heap changed by " << growth.blocks
+      << objects << " rounds of " << what << " leaked: the heap changed by " << growth.blocks
       << " blocks and " << growth.bytes << " bytes, the process's memory by " << growth.resident
       << " bytes, its descriptors by " << growth.descriptors << ", threads by " << growth.threads
       << " and mappings by " << growth.mappings

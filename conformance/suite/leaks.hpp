@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out whether objects that are made and destroyed thousands of times leave something behind.
+// Detects leaks of objects that are created and destroyed thousands of times.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 namespace weir::conformance {
 
 /// Runs `cycle` `cycles` times, each of which creates and destroys `together` objects, and longer while the
-/// growth since the first rounds is not flat. What a driver keeps in pools and in flight has a bound, which
-/// more rounds divide by a larger number; a leak grows with them. A shrinking heap could hide a leak and is
-/// not flat either.
+/// growth since the first rounds is not flat. Pools and work in flight are bounded, so their share per object
+/// shrinks with more rounds; a leak grows with them. A shrinking heap could hide a leak, so it is not flat
+/// either.
 void expect_flat(const char* what, int cycles, const std::function<void()>& cycle, int together = 1);
 
 inline constexpr int often = 10'000;

@@ -109,19 +109,21 @@ WEIR_REQUIREMENT(3, 51, Shapes, BlocksUpToTheLimits,
                  "Blocks of one below a limit and of exactly that limit run: of each dimension, and of all "
                  "threads in one, two and three dimensions.") {
   const Kernel shape("shape");
-  const std::uint32_t most = max_threads(shape);
+  const std::uint32_t max_total = max_threads(shape);
   std::vector<std::array<std::uint32_t, 3>> tried;
   for (std::size_t i = 0; i < 3; ++i)
-    for (const std::uint32_t size : {info().max_block[i], info().max_block[i] - 1, most, most - 1}) {
+    for (const std::uint32_t size :
+         {info().max_block[i], info().max_block[i] - 1, max_total, max_total - 1}) {
       std::array<std::uint32_t, 3> block{1, 1, 1};
       block[i] = size;
       tried.push_back(block);
-      if (size == most && most % 2 == 0) {  // the same number of threads in two and three dimensions
-        block[i] = most / 2;
+      if (size == max_total &&
+          max_total % 2 == 0) {  // the same number of threads in two and three dimensions
+        block[i] = max_total / 2;
         block[(i + 1) % 3] = 2;
         tried.push_back(block);
-        if (most % 8 == 0) {
-          block[i] = most / 8;
+        if (max_total % 8 == 0) {
+          block[i] = max_total / 8;
           block[(i + 2) % 3] = 4;
           tried.push_back(block);
         }
@@ -139,10 +141,10 @@ WEIR_REQUIREMENT(3, 52, Shapes, BlocksOfOneThreadTooManyAreInvalid,
                  "A block of the fewest threads above max_block_threads that its dimensions allow returns "
                  "WEIR_ERROR_INVALID, and nothing runs.") {
   const Kernel tally("tally");
-  const std::uint32_t most = info().max_block_threads;
+  const std::uint32_t max_total = info().max_block_threads;
   std::vector<std::array<std::uint32_t, 3>> refused;
-  for (std::uint32_t a = 2; a <= 64 && a <= most; ++a) {
-    const std::uint32_t b = most / a + 1;  // a * b is just above
+  for (std::uint32_t a = 2; a <= 64 && a <= max_total; ++a) {
+    const std::uint32_t b = max_total / a + 1;  // a * b is just above
     refused.insert(refused.end(), {{a, b, 1}, {b, 1, a}, {1, a, b}});
   }
   const Memory out = Memory::of(std::vector<std::uint64_t>(3));
@@ -253,13 +255,13 @@ WEIR_REQUIREMENT(3, 54, Shapes, DynamicSharedMemoryOfEverySize,
                  "device's limit, in sizes that grow and shrink.") {
   const Kernel shared("shared");
   const Stream stream;
-  const std::uint32_t most = info().max_shared_bytes - static_shared_bytes(shared);
+  const std::uint32_t max_bytes = info().max_shared_bytes - static_shared_bytes(shared);
   std::vector<std::uint32_t> sizes = {0, 1};
-  for (std::uint32_t size = 2; size < most && size; size *= 2)
+  for (std::uint32_t size = 2; size < max_bytes && size; size *= 2)
     sizes.insert(sizes.end(), {size - 1, size, size + 1});
-  sizes.insert(sizes.end(), {most - 1, most, 1, 0, most, 4095, 4097, most});
+  sizes.insert(sizes.end(), {max_bytes - 1, max_bytes, 1, 0, max_bytes, 4095, 4097, max_bytes});
   for (const std::uint32_t size : sizes) {
-    if (size > most) continue;
+    if (size > max_bytes) continue;
     expect_shared(shared, stream, size, 64);
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -271,9 +273,9 @@ WEIR_REQUIREMENT(3, 55, Shapes, DynamicSharedMemoryPastTheLimitIsInvalid,
   const Kernel shared("shared");
   const Memory out = Memory::of(std::vector<std::int64_t>{-9});
   const Stream stream;
-  const std::uint32_t most = info().max_shared_bytes - static_shared_bytes(shared);
-  for (const std::uint32_t bytes : {most + 1, most + 64, 2 * most, ~0u}) {
-    if (bytes <= most) continue;
+  const std::uint32_t max_bytes = info().max_shared_bytes - static_shared_bytes(shared);
+  for (const std::uint32_t bytes : {max_bytes + 1, max_bytes + 64, 2 * max_bytes, ~0u}) {
+    if (bytes <= max_bytes) continue;
     Arguments values = arguments(out, std::int64_t{0});
     values.pad_to(shared.ready().argument_bytes);
     const weir_launch launch = shared.launch_of(values, {1, 1, 1}, {1, 1, 1}, bytes);
@@ -346,11 +348,11 @@ WEIR_REQUIREMENT(
     "Argument blocks of max_argument_bytes and of one less are launched; a larger one is refused with "
     "WEIR_ERROR_INVALID, when the kernel is looked up or launched.") {
   const Kernel iota("iota");
-  const std::uint32_t most = info().max_argument_bytes;
+  const std::uint32_t max_bytes = info().max_argument_bytes;
   const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
   const Stream stream;
   Arguments values = arguments(out, std::int64_t{64}, std::int64_t{5});
-  values.pad_to(std::size_t{most} + 64);
+  values.pad_to(std::size_t{max_bytes} + 64);
   const auto try_size = [&](std::uint32_t bytes, weir_status& status) {
     weir_kernel_layout layout = iota.layout();
     layout.argument_bytes = bytes;
@@ -360,20 +362,20 @@ WEIR_REQUIREMENT(
                                                         &launch.kernel, &status);
     return found == WEIR_OK ? table().kernel_launch(stream, &launch, &status) : found;
   };
-  for (const std::uint32_t bytes : {most + 1, most + 64}) {
+  for (const std::uint32_t bytes : {max_bytes + 1, max_bytes + 64}) {
     weir_status status = new_status();
     EXPECT_EQ(result_name(try_size(bytes, status)), "WEIR_ERROR_INVALID")
-        << bytes << " argument bytes; max_argument_bytes is " << most << ". " << status.message;
+        << bytes << " argument bytes; max_argument_bytes is " << max_bytes << ". " << status.message;
     stream.synchronize();
     EXPECT_EQ(out.values<std::int64_t>()[0], -1) << "a launch that was refused ran";
   }
   // Vendors' runtimes refuse blocks that are larger than the parameters of the kernel.
   if (iota.ready().format != "elf-x86_64") return;
-  for (const std::uint32_t bytes : {most - 1, most}) {
+  for (const std::uint32_t bytes : {max_bytes - 1, max_bytes}) {
     fill<std::int64_t>(stream, out, 0, 8 * 64, -1);
     weir_status status = new_status();
     EXPECT_EQ(result_name(try_size(bytes, status)), "WEIR_OK")
-        << bytes << " argument bytes; max_argument_bytes is " << most << ". " << status.message;
+        << bytes << " argument bytes; max_argument_bytes is " << max_bytes << ". " << status.message;
     stream.synchronize();
     EXPECT_EQ(out.values<std::int64_t>()[63], 68);
   }

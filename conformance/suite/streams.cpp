@@ -285,7 +285,7 @@ WEIR_REQUIREMENT(
   Gate gate;
   gate.hold(stream);
   ASSERT_TRUE(gate.reached()) << "the stream did not begin its first work";
-  // A call that waits for room ends only when the gate opens by itself, which fails the test.
+  // A call that waits for room ends only when the gate opens at its time limit, which fails the test.
   for (std::uint32_t i = 0; i < 498; ++i) fill<std::uint32_t>(stream, memory, 4 * i, 4, i);
   EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back";
   gate.open();
@@ -362,17 +362,17 @@ class BusyStream {
 
 /// The size of a fill that takes about `span`.
 std::uint64_t fill_bytes_that_take(std::chrono::nanoseconds span) {
-  constexpr std::uint64_t least = 64u << 10, most = 16u << 20;
-  const Memory memory(least);
+  constexpr std::uint64_t min_bytes = 64u << 10, max_bytes = 16u << 20;
+  const Memory memory(min_bytes);
   const Stream stream;
-  fill<std::uint8_t>(stream, memory, 0, least, 0);
+  fill<std::uint8_t>(stream, memory, 0, min_bytes, 0);
   stream.synchronize();
   const auto begun = std::chrono::steady_clock::now();
-  for (int i = 0; i < 64; ++i) fill<std::uint8_t>(stream, memory, 0, least, 1);
+  for (int i = 0; i < 64; ++i) fill<std::uint8_t>(stream, memory, 0, min_bytes, 1);
   stream.synchronize();
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begun;
   const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(1, took.count() / 64));
-  return std::clamp(least * static_cast<std::uint64_t>(span.count()) / each, least, most);
+  return std::clamp(min_bytes * static_cast<std::uint64_t>(span.count()) / each, min_bytes, max_bytes);
 }
 
 WEIR_REQUIREMENT(

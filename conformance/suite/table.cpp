@@ -9,11 +9,11 @@ namespace {
 WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
                  "struct_size is that of the table of the version in use, to the byte.") {
   const std::uint32_t version = raw_table().abi_version;
-  const std::size_t least = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
+  const std::size_t min_size = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
                             : version == WEIR_ABI_VERSION(1, 1) ? offsetof(weir_driver_table, memory_wrap)
                             : version == WEIR_ABI_VERSION(1, 2) ? offsetof(weir_driver_table, code_compile)
                                                                 : sizeof(weir_driver_table);
-  EXPECT_GE(raw_table().struct_size, least);
+  EXPECT_GE(raw_table().struct_size, min_size);
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);
 }
 

@@ -260,9 +260,9 @@ WEIR_REQUIREMENT(
     5, 56, Graphs, ThreadsMakeThemAtOnce,
     "Threads make, launch and destroy graphs of their own at the same time; each runs its own nodes.") {
   needs(WEIR_CAP_GRAPHS);
-  constexpr std::uint32_t most = 16, together = 16;
+  constexpr std::uint32_t max_nodes = 16, together = 16;
   std::vector<Memory> memories;
-  for (int i = 0; i < racers; ++i) memories.emplace_back(most);
+  for (int i = 0; i < racers; ++i) memories.emplace_back(max_nodes);
   std::vector<Stream> streams(racers);
   std::mutex mutex;
   std::string wrong;
@@ -273,19 +273,19 @@ WEIR_REQUIREMENT(
     const weir_stream stream = streams[thread];
     for (std::uint32_t round = thread; !stop && race.goes_on(); round += racers) {
       // Different numbers of nodes on each thread.
-      const std::uint32_t count = 2 + round % (most - 2);
+      const std::uint32_t count = 2 + round % (max_nodes - 2);
       const auto value = static_cast<std::uint8_t>(1 + round % 250);
-      std::uint8_t zeros[most] = {}, found[together][most] = {};
+      std::uint8_t zeros[max_nodes] = {}, found[together][max_nodes] = {};
       weir_graph graphs[together] = {};
       weir_status status = new_status();
       weir_result result = WEIR_OK;
       for (std::uint32_t g = 0; g < together && result == WEIR_OK; ++g) {
         GraphNodes nodes;
-        nodes.copy_to_device(memories[thread], zeros, most);
+        nodes.copy_to_device(memories[thread], zeros, max_nodes);
         std::vector<std::uint32_t> fills;
         for (std::uint32_t k = 0; k < count; ++k)
           fills.push_back(nodes.fill<std::uint8_t>(memories[thread], k, 1, value, {0}));
-        nodes.depend(nodes.copy_to_host(found[g], memories[thread], most), fills);
+        nodes.depend(nodes.copy_to_host(found[g], memories[thread], max_nodes), fills);
         const auto given = nodes.pointers();
         result = quick_table().graph_create(device(), nodes.size(), given.data(), &graphs[g], &status);
         if (result == WEIR_OK) result = quick_table().graph_launch(graphs[g], stream, &status);
@@ -294,7 +294,7 @@ WEIR_REQUIREMENT(
       for (const weir_graph graph : graphs)
         if (graph) (void)quick_table().graph_destroy(graph, &status);
       const bool right = std::ranges::all_of(found, [&](const auto& bytes) {
-        for (std::uint32_t k = 0; k < most; ++k)
+        for (std::uint32_t k = 0; k < max_nodes; ++k)
           if (bytes[k] != (k < count ? value : 0)) return false;
         return true;
       });

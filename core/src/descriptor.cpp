@@ -15,12 +15,12 @@ namespace weir {
 namespace {
 
 // Descriptors beyond this limit stay open in forked children.
-constexpr std::size_t most = 512;
+constexpr std::size_t max_descriptors = 512;
 
 // Held while descriptors are opened and during a fork: no child inherits a descriptor that is not in the
 // table.
 constinit std::mutex mutex;
-constinit std::array<int, most> numbers{};  // the first `count` entries
+constinit std::array<int, max_descriptors> numbers{};  // the first `count` entries
 constinit std::size_t count = 0;
 
 void close_all() noexcept {
@@ -52,7 +52,7 @@ int above_standard_streams(int number) noexcept {
 struct PrivateDescriptors {
   static Descriptor adopt(int number) noexcept {
     Descriptor result(above_standard_streams(number));
-    if (result.number_ < 0 || count == most) return result;
+    if (result.number_ < 0 || count == max_descriptors) return result;
     numbers[count++] = result.number_;
     result.private_ = true;
     return result;

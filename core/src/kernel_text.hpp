@@ -16,7 +16,7 @@
 
 namespace weir {
 
-inline constexpr std::size_t most_kernel_text_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t max_kernel_text_bytes = std::size_t{16} << 20;
 
 /// The rest of `in`, which messages call `name`. Throws Error{parse} if it is too long.
 inline std::string read_kernel_text(std::istream& in, const std::string& name) {
@@ -25,10 +25,10 @@ inline std::string read_kernel_text(std::istream& in, const std::string& name) {
   do {
     in.read(part.data(), part.size());
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-  } while (in && text.size() <= most_kernel_text_bytes);
-  if (text.size() > most_kernel_text_bytes)
+  } while (in && text.size() <= max_kernel_text_bytes);
+  if (text.size() > max_kernel_text_bytes)
     throw Error(ErrorCode::parse, name + ": a kernel's text has at most " +
-                                      std::to_string(most_kernel_text_bytes) +
+                                      std::to_string(max_kernel_text_bytes) +
                                       " bytes, and more were found; expected a kernel in IR text form");
   return text;
 }

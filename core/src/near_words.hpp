@@ -31,9 +31,9 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// characters differ, or `word` is the beginning of the name. Longer words than 64 characters have none.
 template <class Names>
 std::vector<std::string> near_words(std::string_view word, const Names& names) {
-  constexpr std::size_t most_characters = 64, most_words = 3;
+  constexpr std::size_t max_characters = 64, max_words = 3;
   std::vector<std::pair<std::size_t, std::string>> near;
-  if (word.empty() || word.size() > most_characters) return {};
+  if (word.empty() || word.size() > max_characters) return {};
   for (const auto& candidate : names) {
     const std::string_view name = candidate;
     const std::size_t distance = edit_distance(word, name);
@@ -44,7 +44,7 @@ std::vector<std::string> near_words(std::string_view word, const Names& names) {
   std::ranges::sort(near);
   std::vector<std::string> words;
   for (auto& [distance, name] : near)
-    if (words.size() < most_words && std::ranges::find(words, name) == words.end())
+    if (words.size() < max_words && std::ranges::find(words, name) == words.end())
       words.push_back(std::move(name));
   return words;
 }

@@ -52,9 +52,17 @@ const CLI::App* nested(const CLI::App& root, const std::vector<std::string>& wor
   return app;
 }
 
+/// The help of `command` with its whole name, such as "weir cache warm", in the line of its usage.
+std::string help_of(const CLI::App& command) {
+  std::string parents;
+  for (const CLI::App* parent = command.get_parent(); parent != nullptr; parent = parent->get_parent())
+    parents = parent->get_name() + (parents.empty() ? "" : " ") + parents;
+  return command.help(parents);
+}
+
 int show(const CLI::App& root, const std::vector<std::string>& words) {
   if (const CLI::App* const command = words.size() > 1 ? nested(root, words) : nullptr) {
-    std::fputs(command->help().c_str(), stdout);
+    std::fputs(help_of(*command).c_str(), stdout);
     return 0;
   }
   std::string topic;
@@ -80,7 +88,7 @@ int show(const CLI::App& root, const std::vector<std::string>& words) {
     return 0;
   }
   if (command != subcommands.end()) {
-    std::fputs((*command)->help().c_str(), stdout);
+    std::fputs(help_of(**command).c_str(), stdout);
     return 0;
   }
   std::vector<std::string> topics;

@@ -94,7 +94,7 @@ struct Api {
 
   Code (*runtime_version)(int* out);
   const char* (*error_name)(Code code);
-  const char* (*error_words)(Code code);
+  const char* (*error_text)(Code code);
   Code (*last_error)();  // also clears it
   Code (*peek_last_error)();
 

@@ -59,7 +59,7 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
   info.dlpack_id = device;
   limit_grid(info);
   put(info.vendor, "AMD");
-  put(info.driver_version, "HIP " + version_words(api.calls.version));
+  put(info.driver_version, "HIP " + version_text(api.calls.version));
   info.recommended_streams = hardware_queues();
   if (info.capabilities & WEIR_CAP_STREAM_PRIORITY)
     api.priority_range(&info.min_priority, &info.max_priority);
@@ -85,10 +85,10 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
             "streams are used");
   if (!api.stream_device)
     sdk::vendor::add_note(info,
-                          "streams: HIP " + version_words(api.calls.version) +
+                          "streams: HIP " + version_text(api.calls.version) +
                               " cannot query a stream's device; that of wrapped streams is not checked");
   if (api.lacks_host_function)
-    sdk::vendor::add_note(info, "callbacks: HIP " + version_words(api.calls.version) +
+    sdk::vendor::add_note(info, "callbacks: HIP " + version_text(api.calls.version) +
                                     " lacks hipLaunchHostFunc; hipStreamAddCallback is used");
 }
 

@@ -29,7 +29,7 @@ constexpr EntryPoint entry_points[] = {
     SHARED(init, "hipInit", need),
     OWN(runtime_version, "hipRuntimeGetVersion", need),
     OWN(error_name, "hipGetErrorName", need),
-    OWN(error_words, "hipGetErrorString", need),
+    OWN(error_text, "hipGetErrorString", need),
     OWN(last_error, "hipGetLastError", need),
     OWN(peek_last_error, "hipPeekAtLastError", need),
     OWN(device_get, "hipGetDevice", need),
@@ -122,7 +122,7 @@ sdk::Library open_library() {
 }
 
 /// The reason for having no device, from the files of the kernel driver.
-std::string look_at_kernel_driver() {
+std::string diagnose_kernel_driver() {
   constexpr const char* node = "/dev/kfd";
   if (access(node, R_OK | W_OK) == 0) {
     for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
@@ -142,7 +142,7 @@ std::string look_at_kernel_driver() {
 [[noreturn]] void fail_without_device(Code code) {
   sdk::fail(WEIR_ERROR_NO_DEVICE, "HIP finds no device (%s); %s",
             code == sdk::vendor::success ? "a count of 0" : api.error_name(code),
-            look_at_kernel_driver().c_str());
+            diagnose_kernel_driver().c_str());
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ std::uint32_t Hip::start() {
   sdk::vendor::check<Hip>(api.runtime_version(&calls.version), "return its version");
   if (calls.version < hip_version(5, 2))
     sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it is of HIP %s; install ROCm 5.2 or newer",
-              library.path().c_str(), version_words(calls.version).c_str());
+              library.path().c_str(), version_text(calls.version).c_str());
   calls.has_graphs = sdk::has_entry_points(api, entry_points, "hipGraph");
   calls.has_pools = calls.pool_allocate && calls.memory_free_async &&
                     sdk::has_entry_points(api, entry_points, "hipMemPool");
@@ -172,7 +172,7 @@ std::uint32_t Hip::start() {
   return static_cast<std::uint32_t>(devices);
 }
 
-std::string version_words(int number) {
+std::string version_text(int number) {
   return sdk::format_text("%d.%d", number / 10'000'000, number / 100'000 % 100);
 }
 

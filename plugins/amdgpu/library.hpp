@@ -15,7 +15,7 @@ inline Api api{};
 Code add_callback(void* stream, weir_host_callback callback, void* user);
 
 /// "6.3"
-std::string version_words(int version);
+std::string version_text(int version);
 
 /// "gfx90a:sramecc+:xnack-"
 std::string architecture_of(int device);

@@ -2,8 +2,8 @@
 // Messages between the ranks of a group over sockets, and the watch over the ranks.
 //
 // A rank connects to another one when it first sends to it; each connection carries frames in one direction.
-// Every rank connects to its right neighbour at the start, so that the end of a process is noticed by two
-// others, which tell all. A service thread reads and writes; callers wait for their transfers.
+// Every rank connects to its right neighbour at the start, so that two others detect the end of a
+// process and send it to all. A service thread reads and writes; callers wait for their transfers.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,7 @@ class Ranks final : public sdk::Messages {
   void abort(const std::string& reason) override;
   int failed_rank() const override;
 
-  /// Tells the others that this rank makes no more operations. With `wait`, returns after all others have
+  /// Sends to the others that this rank makes no more operations. With `wait`, returns after all others have
   /// left, the group has failed, or the limit.
   void leave(bool wait);
 

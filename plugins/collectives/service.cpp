@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 using sdk::format_text;
 
-constexpr std::uint64_t most_buffered = 64 << 20;  // bytes of a peer's messages before their receives
-constexpr auto farewell_time = 200ms;              // for a farewell to arrive after its connection broke
+constexpr std::uint64_t max_buffered = 64 << 20;  // bytes of a peer's messages before their receives
+constexpr auto farewell_time = 200ms;             // for a farewell to arrive after its connection broke
 constexpr int watch_ms = 10;
 
 }  // namespace
@@ -131,7 +131,7 @@ void Ranks::begin_message(Incoming& from) {
 bool Ranks::read_some(Incoming& from) {
   for (;;) {
     if (!from.in_payload && from.rank >= 0 &&
-        peers_[static_cast<std::uint32_t>(from.rank)].buffered > most_buffered)
+        peers_[static_cast<std::uint32_t>(from.rank)].buffered > max_buffered)
       return true;
     const std::uint64_t wanted = from.in_payload ? (from.message ? from.message->size() : sizeof(Control))
                                  : from.rank < 0 ? sizeof(Greeting)
@@ -238,7 +238,7 @@ void Ranks::serve() noexcept {
       readers.clear();
       for (const auto& from : incoming_) {
         const bool full = from->rank >= 0 && !from->in_payload &&
-                          peers_[static_cast<std::uint32_t>(from->rank)].buffered > most_buffered;
+                          peers_[static_cast<std::uint32_t>(from->rank)].buffered > max_buffered;
         if (full) continue;
         readers.push_back(from.get());
         waits.push_back({from->socket.get(), POLLIN, 0});

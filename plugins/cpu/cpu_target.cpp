@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "first_look.hpp"
+#include "lazy_value.hpp"
 
 namespace weir::cpu {
 namespace {

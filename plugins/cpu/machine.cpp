@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "first_look.hpp"
+#include "lazy_value.hpp"
 #include "object.hpp"
 
 namespace weir::cpu {
@@ -97,18 +97,19 @@ std::string cpuinfo_field(const char* field) {
 }
 
 /// Reads a setting into `out`, or stores the fault in `refusal`.
-void read_setting(const char* name, unsigned most, unsigned& out, std::string& refusal) {
+void read_setting(const char* name, unsigned max_value, unsigned& out, std::string& refusal) {
   const char* text = secure_getenv(name);
   if (!text) return;
   char* end = nullptr;
   const unsigned long value = std::strtoul(text, &end, 10);
-  if (*text >= '0' && *text <= '9' && *end == '\0' && std::strlen(text) < 9 && value >= 1 && value <= most) {
+  if (*text >= '0' && *text <= '9' && *end == '\0' && std::strlen(text) < 9 && value >= 1 &&
+      value <= max_value) {
     out = static_cast<unsigned>(value);
     return;
   }
   if (!refusal.empty()) refusal += "; ";
-  refusal += std::string(name) + " is '" + std::string(text).substr(0, 64) + "'; expected a whole number from 1 to " +
-             std::to_string(most) + "; correct it or unset it";
+  refusal += std::string(name) + " is '" + std::string(text).substr(0, 64) +
+             "'; expected a whole number from 1 to " + std::to_string(max_value) + "; correct it or unset it";
 }
 
 Machine look_at_machine() {

@@ -51,10 +51,10 @@ std::string driver_version() {
 /// The number of streams whose kernels can run at once. CUDA maps each stream to one of its connections to
 /// the device, whose number this variable sets.
 std::uint32_t connections() {
-  constexpr int by_default = 8, most = 32;
+  constexpr int by_default = 8, max_number = 32;
   const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
   const int number = text ? std::atoi(text) : by_default;
-  return static_cast<std::uint32_t>(number < 1 ? by_default : number > most ? most : number);
+  return static_cast<std::uint32_t>(number < 1 ? by_default : number > max_number ? max_number : number);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ struct Finder {
   ByVersion1 version1;
 };
 
-std::string version_words(int number) {
+std::string version_text(int number) {
   return sdk::format_text("%d.%d", number / 1000, number % 1000 / 10);
 }
 
@@ -155,8 +155,8 @@ std::uint32_t Cuda::start() {
     sdk::fail(
         WEIR_ERROR_NO_LIBRARY,
         "%s is too old: it is of CUDA %s and lacks %s, which CUDA %s has; install a newer NVIDIA driver",
-        library.path().c_str(), version_words(version).c_str(), missing->name,
-        version_words(missing->version).c_str());
+        library.path().c_str(), version_text(version).c_str(), missing->name,
+        version_text(missing->version).c_str());
   if (const Code code = api.calls.init(0); code == sdk::vendor::no_device) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
     failure.message += "; no NVIDIA GPU is present, or this process may not use one";

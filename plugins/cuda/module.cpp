@@ -181,9 +181,9 @@ Code Cuda::compile_code(Device& device, const weir_code_object& object, weir_cod
 /// sizes.
 std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
   if (!api.function_parameter) return kernel.argument_bytes;
-  constexpr std::size_t most = 4096;  // of a byte each
+  constexpr std::size_t max_parameters = 4096;  // of a byte each
   std::size_t end = 0, offset = 0, size = 0;
-  for (std::size_t i = 0; i < most; ++i) {
+  for (std::size_t i = 0; i < max_parameters; ++i) {
     if (api.function_parameter(kernel.function, i, &offset, &size) != sdk::vendor::success) break;
     end = offset + size;
   }

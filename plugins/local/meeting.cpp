@@ -169,12 +169,13 @@ void Meeting::compare_calls(std::uint32_t rank) {
     if (std::strcmp(call.name, mine.name) == 0 && call.size == mine.size && call.type == mine.type &&
         call.reduction == mine.reduction && call.root == mine.root)
       continue;
-    const auto words = [](std::uint32_t of, const Call& made) {
+    const auto call_text = [](std::uint32_t of, const Call& made) {
       return sdk::describe_call(of, made.name, made.size, made.type, made.reduction, made.root);
     };
     fail_group(static_cast<int>(other),
                format_text("call %llu differs: ", static_cast<unsigned long long>(ranks_[rank].calls)) +
-                   words(0, mine) + "; " + words(other, call) + "; all ranks must make the same call");
+                   call_text(0, mine) + "; " + call_text(other, call) +
+                   "; all ranks must make the same call");
   }
 }
 

@@ -19,7 +19,7 @@ using sdk::format_text;
 using sdk::put;
 namespace feature = sdk::vulkan_feature;
 
-constexpr std::uint32_t most_queues = 16;
+constexpr std::uint32_t max_queues = 16;
 constexpr std::uint32_t max_argument_bytes = 32 << 10;  // half of the stream's scratch memory
 
 // The number changes with what is measured.
@@ -203,7 +203,7 @@ std::uint64_t memory_of(const PhysicalDevice& device) {
 }  // namespace
 
 std::uint32_t queues_of(const PhysicalDevice& device) noexcept {
-  return std::min(device.queues, most_queues);
+  return std::min(device.queues, max_queues);
 }
 
 std::uint32_t urgent_queues_of(const PhysicalDevice& device) noexcept {

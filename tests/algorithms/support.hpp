@@ -28,7 +28,7 @@ inline Device tested() {
 }
 
 /// The largest size in tests: 70,001, or WEIR_ALGORITHMS_MOST on slow devices.
-inline std::size_t most_elements() {
+inline std::size_t max_elements() {
   const char* most = std::getenv("WEIR_ALGORITHMS_MOST");
   return most ? std::strtoull(most, nullptr, 10) : 70001;
 }
@@ -37,7 +37,7 @@ inline std::size_t most_elements() {
 inline std::vector<std::size_t> sizes() {
   std::vector<std::size_t> result;
   for (const std::size_t n : {0, 1, 2, 255, 256, 257, 1023, 1024, 1025, 2048, 2500, 70001})
-    if (n <= most_elements()) result.push_back(n);
+    if (n <= max_elements()) result.push_back(n);
   return result;
 }
 

@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr unsigned most_seconds = 120;
+constexpr unsigned max_seconds = 120;
 constexpr std::uint64_t sampled = 60;
 
 struct Ended {
@@ -62,7 +62,7 @@ Ended run(char** arguments, std::uint64_t fails_at) {
       dup2(output[1], STDOUT_FILENO);
       dup2(output[1], STDERR_FILENO);
       dup2(counted[1], 9);
-      alarm(most_seconds);
+      alarm(max_seconds);
       execve(command[0], command.data(), environment.data());
       _exit(127);
     }

@@ -117,11 +117,11 @@ TEST(Concurrency, LargeGridsOnSeveralStreamsAllFinish) {
 // On a busy machine one thread may run both blocks before another one looks.
 TEST(ConcurrencyDeathTest, TheBlocksOfAGridRunOnSeveralCoresAtOnce) {
   in_fresh_process("WEIR_CPU_THREADS", "2", [] {
-    constexpr int most_rounds = 500;
+    constexpr int max_rounds = 500;
     constexpr std::uint64_t nanoseconds = 1'000'000;
     std::uint32_t threads[2] = {};
     Stream stream;
-    for (int round = 0; round < most_rounds && threads[0] == threads[1]; ++round) {
+    for (int round = 0; round < max_rounds && threads[0] == threads[1]; ++round) {
       stream.launch(kernels().tell_thread, ThreadArguments{threads, nanoseconds}, 2);
       stream.synchronize();
     }
@@ -133,12 +133,12 @@ TEST(ConcurrencyDeathTest, TheBlocksOfAGridRunOnSeveralCoresAtOnce) {
 TEST(ConcurrencyDeathTest, MoreThreadsThanCoresRunAtOnce) {
   static const std::size_t cores = std::thread::hardware_concurrency(), threads = cores + 2;
   in_fresh_process("WEIR_CPU_THREADS", std::to_string(threads).c_str(), [] {
-    constexpr int most_rounds = 500;
+    constexpr int max_rounds = 500;
     constexpr std::uint64_t nanoseconds = 1'000'000;
     testing::internal::CaptureStderr();
     std::size_t most = 0;
     Stream stream;
-    for (int round = 0; round < most_rounds && most <= cores; ++round) {
+    for (int round = 0; round < max_rounds && most <= cores; ++round) {
       std::vector<std::uint32_t> ran(threads);
       stream.launch(kernels().tell_thread, ThreadArguments{ran.data(), nanoseconds}, threads);
       stream.synchronize();

@@ -82,7 +82,7 @@ TEST_F(RiverRun, WritesATimelineWithARowPerStream) {
   // On CPUs the regions of so small a map, and of one that keeps all cores busy, run in order in one stream.
   EXPECT_GE(streams.size(), open(test::tested_device()).info().kind == DeviceKind::cpu ? 1u : 3u);
   EXPECT_THAT(kernels, testing::IsSupersetOf(
-                           {"river.clock", "river.flux", "river.limit", "river.update", "river.beside"}));
+                           {"river.clock", "river.flux", "river.limit", "river.update", "river.substances"}));
 }
 
 TEST_F(RiverRun, ReportsSpeedBalanceAndSameness) {

@@ -313,7 +313,7 @@ class AimedGenerator : private AimedLoops {
     leave(scope);
     loop_ = {};
     counting_ = simple_math_ = uniform_loops_ = false;
-    least_size_ = 0;
+    min_size_ = 0;
     if (!reduction) {
       out.statements.push_back(std::move(s));
       return;

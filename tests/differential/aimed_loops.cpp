@@ -30,7 +30,7 @@ void AimedLoops::add_to_sum(Block& out, std::uint32_t p) {
 }
 
 void AimedLoops::neighbours(Block& out, std::size_t bytes) {
-  least_size_ = bytes;
+  min_size_ = bytes;
   std::vector<ScalarType> types;
   for (const ScalarType type : all_types)
     if (size_of(type) == bytes) types.push_back(type);
@@ -45,7 +45,7 @@ void AimedLoops::rows(Block& out, bool packets, bool four_bytes_too) {
   // Packets of 8-byte elements are the narrowest, which leaves room for more statements.
   const std::size_t most = four_bytes_too ? 4 : 2;
   const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
-  if (packets) least_size_ = size_of(type);
+  if (packets) min_size_ = size_of(type);
   const std::uint32_t p = input(type, loop_.indices.size());
   const std::int64_t first = static_cast<std::int64_t>(c_.below(2));
   ValueId value = loaded(out, p, first, 0);

@@ -107,7 +107,7 @@ void AimedStatements::insert_operation(Block& out, Op op) {
     case Op::load: {
       const ScalarType type = any_type();
       const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
-      return keep(out, loaded(out, input(type, rank), 0, size_of(type) < least_size_ ? 1 : 0), type);
+      return keep(out, loaded(out, input(type, rank), 0, size_of(type) < min_size_ ? 1 : 0), type);
     }
     case Op::store: {
       const ScalarType type = any_type();
@@ -315,7 +315,7 @@ void AimedStatements::insert_local_array(Block& out) {
 void AimedStatements::insert_element(Block& out, Shape shape) {
   const ScalarType type = any_type();
   const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
-  const ValueId value = loaded(out, input(type, rank, shape), 0, least_size_ > 0 ? 1 : 0);
+  const ValueId value = loaded(out, input(type, rank, shape), 0, min_size_ > 0 ? 1 : 0);
   keep(out, value, type, c_.chance(2) ? shape : Shape::scalar);
 }
 

@@ -58,7 +58,7 @@ class AimedStatements : protected RandomStatements {
 
   bool aligned_ = false;
   bool counting_ = false;              // the loop may add atomically to one array only
-  std::size_t least_size_ = 0;         // of elements accessed exactly at the innermost index
+  std::size_t min_size_ = 0;           // of elements accessed exactly at the innermost index
   std::vector<std::int64_t> full_[4];  // by rank from 1: maximum number of iterations
   std::vector<Value> top_;             // loaded between loops
   std::set<std::uint32_t> used_;       // output arrays of the loop

@@ -122,7 +122,7 @@ ValueId AimedStatements::fresh(Block& out, ScalarType type) {
 
 ValueId AimedStatements::element(Block& out, ScalarType type) {
   const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
-  const std::int64_t least = size_of(type) < least_size_ ? 1 : 0;
+  const std::int64_t least = size_of(type) < min_size_ ? 1 : 0;
   const auto column = least + static_cast<std::int64_t>(c_.chance(2) ? c_.below(3) : 0);
   return loaded(out, input(type, rank), 0, column);
 }
@@ -154,7 +154,7 @@ std::vector<ValueId> AimedStatements::own_indices(Block& out, ScalarType type, s
       indices.push_back(number(out, static_cast<std::int64_t>(c_.below(std::size_t(full_[rank][d])))));
       continue;
     }
-    const bool shifted = d + 1 == rank && (size_of(type) < least_size_ || c_.chance(5));
+    const bool shifted = d + 1 == rank && (size_of(type) < min_size_ || c_.chance(5));
     indices.push_back(shifted ? binary(out, Op::add, ScalarType::i64, loop_.indices[d], number(out, 1))
                               : loop_.indices[d]);
   }

@@ -19,7 +19,7 @@ namespace {
 using ir::Block;
 using ir::Statement;
 
-constexpr std::uint64_t most_steps = 1'500'000;
+constexpr std::uint64_t max_steps = 1'500'000;
 
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
@@ -102,7 +102,7 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   PrintObserver prints(kernel);
   machine.observe(&prints);
   try {
-    machine.run_kernel(most_steps);
+    machine.run_kernel(max_steps);
   } catch (const CannotRun&) {
     return {};
   }

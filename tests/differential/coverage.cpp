@@ -12,7 +12,7 @@ namespace {
 
 using ir::Op;
 
-constexpr std::uint64_t most_private_counters = 4096;
+constexpr std::uint64_t max_private_counters = 4096;
 
 constexpr const char* row_names[] = {"CPU serial",
                                      "CPU scalar loop",
@@ -220,7 +220,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     if (code.takes(Path::private_counters)) {
       // The launch chooses between the two, for example by the array's extent.
       const auto* extents = counted_array(runnable, task.body);
-      const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_private_counters);
+      const bool large = extents && extents->at(0) > static_cast<std::int64_t>(max_private_counters);
       const Row cpu_row = large ? Row::cpu_direct_counters : Row::cpu_private_counters;
       const Row gpu_row = large ? Row::gpu_direct_counters : Row::gpu_private_counters;
       count(gpu ? gpu_row : cpu_row, kinds);

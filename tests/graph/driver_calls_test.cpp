@@ -143,7 +143,7 @@ TEST_F(DriverCalls, EachStreamHasItsOwnGraphUpToALimit) {
   stream.synchronize();
   for (int round = 0; round < 2; ++round)
     for (const Stream& each : streams) add_both()(LaunchOptions{.mode = LaunchMode::graph}, each, x, y, 0, 0);
-  EXPECT_LE(calls("graph_create"), detail::StreamSlots<int>::most + 20u);
+  EXPECT_LE(calls("graph_create"), detail::StreamSlots<int>::max_slots + 20u);
   device.synchronize();
 }
 

@@ -173,7 +173,7 @@ class ProgramSweep {
   /// Describes a violation of the rules above; empty if there is none.
   static std::string complaint(const Ended& ended, const Case& of, const std::string& function) {
     if (WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGALRM)
-      return "it did not end within " + std::to_string(most_seconds) + " seconds";
+      return "it did not end within " + std::to_string(max_seconds) + " seconds";
     if (WIFSIGNALED(ended.status)) return "it ended by signal " + std::to_string(WTERMSIG(ended.status));
     const int code = WEXITSTATUS(ended.status);
     if (code != 0 && code != 1) return "it ended with " + std::to_string(code);

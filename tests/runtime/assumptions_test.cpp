@@ -117,9 +117,9 @@ TEST(NarrowLoops, HaveNoBoundThatTheDeviceDecides) {
 TEST(LoopSpaces, SaturateAtTheLimit) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(space({{0, most - 1}}).count, std::uint64_t(most) - 1);
-  EXPECT_EQ(space({{0, most}}).count, detail::LoopSpace::most);
-  EXPECT_EQ(space({{-1, most}}).count, detail::LoopSpace::most + 1);
-  EXPECT_EQ(space({{-most - 1, most}, {0, 3}}).count, detail::LoopSpace::most + 1);
+  EXPECT_EQ(space({{0, most}}).count, detail::LoopSpace::max_count);
+  EXPECT_EQ(space({{-1, most}}).count, detail::LoopSpace::max_count + 1);
+  EXPECT_EQ(space({{-most - 1, most}, {0, 3}}).count, detail::LoopSpace::max_count + 1);
   EXPECT_EQ(space({{0, most}, {0, most}, {0, most}, {0, 0}}).count, 0u);
 }
 

@@ -57,7 +57,7 @@ TEST(PoolBytes, ThatAreMalformedAreReportedWhenTheDeviceIsOpened) {
 
 TEST(CacheLimit, IsTheMostThatWasInUseLately) {
   CacheLimit limit(1000 * mega, {});
-  EXPECT_EQ(limit.bytes(), CacheLimit::least);
+  EXPECT_EQ(limit.bytes(), CacheLimit::min_bytes);
   limit.note_allocation(0, 300 * mega);
   EXPECT_EQ(limit.bytes(), 300 * mega);
   limit.note_allocation(0, 800 * mega);
@@ -66,7 +66,7 @@ TEST(CacheLimit, IsTheMostThatWasInUseLately) {
   EXPECT_EQ(limit.bytes(), 500 * mega) << "the last window still counts";
   for (std::uint32_t i = 0; i < 2 * CacheLimit::window; ++i) limit.note_allocation(0, 100 * mega);
   EXPECT_EQ(limit.bytes(), 100 * mega);
-  EXPECT_EQ(CacheLimit(0, {}).bytes(), CacheLimit::least);
+  EXPECT_EQ(CacheLimit(0, {}).bytes(), CacheLimit::min_bytes);
   EXPECT_EQ(CacheLimit(0, 5).bytes(), 5u);
 }
 
@@ -74,16 +74,16 @@ TEST(CacheLimit, GrowsByBlocksThatAreRequestedSoonAfterTheirEviction) {
   const std::uint32_t block = size_class(8 * mega);
   CacheLimit limit(1000 * mega, {});
   limit.note_allocation(block, mega);
-  EXPECT_EQ(limit.bytes(), CacheLimit::least) << "never evicted";
+  EXPECT_EQ(limit.bytes(), CacheLimit::min_bytes) << "never evicted";
   for (int i = 0; i < 3; ++i) limit.note_eviction(block);
   limit.note_allocation(block, mega);
   limit.note_allocation(size_class(7 * mega), mega);
-  EXPECT_EQ(limit.bytes(), CacheLimit::least + 15 * mega) << "the evicted blocks would have served both";
+  EXPECT_EQ(limit.bytes(), CacheLimit::min_bytes + 15 * mega) << "the evicted blocks would have served both";
   limit.note_allocation(size_class(5 * mega), mega);
-  EXPECT_EQ(limit.bytes(), CacheLimit::least + 10 * mega) << "no evicted block would have served this";
+  EXPECT_EQ(limit.bytes(), CacheLimit::min_bytes + 10 * mega) << "no evicted block would have served this";
   for (std::uint32_t i = 0; i <= CacheLimit::recall; ++i) limit.note_allocation(0, mega);
   limit.note_allocation(block, mega);
-  EXPECT_LE(limit.bytes(), CacheLimit::least + 2 * mega) << "evicted too long ago";
+  EXPECT_LE(limit.bytes(), CacheLimit::min_bytes + 2 * mega) << "evicted too long ago";
   for (int i = 0; i < 100; ++i) {
     limit.note_eviction(block);
     limit.note_allocation(block, mega);
@@ -106,21 +106,21 @@ TEST_P(Pool, ArraysThatGrowDoNotAddUp) {
   const Device device = open();
   const Stream stream = device.create_stream();
   std::optional<Array<std::uint8_t>> last;
-  std::uint64_t most_in_use = 0, most_cached = 0, sum = 0;
+  std::uint64_t max_in_use = 0, max_cached = 0, sum = 0;
   for (double bytes = mega; bytes < 500.0 * mega; bytes *= 1.13) {
     auto next = device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes));
     next.slice(0, 1000).fill(stream, 1);
     if (!GetParam()) stream.synchronize();  // memory of work in flight is freed once the work has completed
-    most_in_use = std::max(most_in_use, device.memory_statistics().bytes_in_use);
+    max_in_use = std::max(max_in_use, device.memory_statistics().bytes_in_use);
     last.emplace(std::move(next));
-    most_cached = std::max(most_cached, device.memory_statistics().bytes_cached);
+    max_cached = std::max(max_cached, device.memory_statistics().bytes_cached);
     sum += static_cast<std::uint64_t>(bytes);
   }
-  EXPECT_GT(sum, 3 * most_in_use);
-  EXPECT_LE(most_cached, most_in_use + 64 * mega);
+  EXPECT_GT(sum, 3 * max_in_use);
+  EXPECT_LE(max_cached, max_in_use + 64 * mega);
   stream.synchronize();
   last.reset();
-  EXPECT_LE(device.memory_statistics().bytes_cached, most_in_use);
+  EXPECT_LE(device.memory_statistics().bytes_cached, max_in_use);
 }
 
 // The second and third time, the requests are for blocks that were evicted. ThreadSanitizer takes minutes for
@@ -131,13 +131,13 @@ TEST_P(Pool, ArraysThatGrowRepeatedlyStayWithinTheBound) {
   const std::uint64_t total = device.info().total_memory;
   for (int round = 0; round < 3; ++round) {
     std::optional<Array<std::uint8_t>> last;
-    std::uint64_t most_in_use = 0, most_cached = 0;
+    std::uint64_t max_in_use = 0, max_cached = 0;
     for (double bytes = 1000; bytes < 908e6; bytes *= 1.13) {
       last.emplace(device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes)));
-      most_in_use = std::max(most_in_use, device.memory_statistics().bytes_in_use);
-      most_cached = std::max(most_cached, device.memory_statistics().bytes_cached);
+      max_in_use = std::max(max_in_use, device.memory_statistics().bytes_in_use);
+      max_cached = std::max(max_cached, device.memory_statistics().bytes_cached);
     }
-    EXPECT_LE(most_cached, std::max(most_in_use + 64 * mega, total / 8)) << round;
+    EXPECT_LE(max_cached, std::max(max_in_use + 64 * mega, total / 8)) << round;
   }
 }
 

@@ -144,6 +144,18 @@ TEST(CommandLine, HelpTakesASubcommandOfASubcommand) {
   EXPECT_THAT(wrong.err, HasSubstr("there is no topic 'driver wash'"));
 }
 
+TEST(CommandLine, HelpPrintsTheSameAsTheOption) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"cache"}, {"cache", "warm"}}) {
+    std::vector<std::string> help{tool(), "help"}, option{tool()};
+    help.insert(help.end(), words.begin(), words.end());
+    option.insert(option.end(), words.begin(), words.end());
+    option.push_back("--help");
+    const ProgramResult result = run_program(help);
+    EXPECT_THAT(result.out, HasSubstr("Usage: weir " + words.front()));
+    EXPECT_EQ(result.out, run_program(option).out);
+  }
+}
+
 TEST(CommandLine, HelpOfASubcommandIsPrinted) {
   const ProgramResult result = run_program({tool(), "demo", "--help"});
   EXPECT_EQ(result.status, 0);

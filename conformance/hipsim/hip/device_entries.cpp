@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices, their properties and attributes.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <string>
 
 #include "hip/entry.hpp"
 #include "isa/code/program.hpp"
@@ -11,6 +14,10 @@ namespace {
 
 constexpr int clock_khz = 1700000, memory_clock_khz = 1600000, bus_bits = 4096, l2_bytes = 8 << 20,
               lds_bytes = 65536, registers = 65536;
+
+int minor_of(const std::string& architecture) {
+  return architecture == "gfx90a" ? 0 : architecture[architecture.size() - 2] - '0';
+}
 
 template <class Properties>
 void fill_common(const Device& device, Properties& p) {
@@ -33,7 +40,7 @@ void fill_common(const Device& device, Properties& p) {
   p.totalConstMem = INT32_MAX;
   const unsigned generation = generation_of(c.architecture);
   p.major = int(generation);
-  p.minor = c.architecture == "gfx90a" ? 0 : c.architecture[c.architecture.size() - 2] - '0';
+  p.minor = minor_of(c.architecture);
   p.multiProcessorCount = c.compute_units;
   p.l2CacheSize = l2_bytes;
   p.maxThreadsPerMultiProcessor = 2048;
@@ -57,121 +64,59 @@ Device* device_of(Runtime& r, int index) {
 }
 
 /// Numbers of hipDeviceAttribute_t, the same in HIP 5.2, 6 and 7.
+struct AttributeRow {
+  int number, value;
+};
+
 bool attribute(const Device& d, int number, int& value) {
   const DeviceConfig& c = d.config;
-  switch (number) {
-    case 0:
-      value = c.sramecc;
-      return true;
-    case 2:
-      value = 2;
-      return true;  // asynchronous engines
-    case 3:
-      value = 1;
-      return true;  // maps host memory
-    case 5:
-      value = clock_khz;
-      return true;
-    case 8:
-      value = 1;
-      return true;  // concurrent kernels
-    case 9:
-      value = 0;
-      return true;  // concurrent managed access
-    case 10:
-      value = 0;
-      return true;  // cooperative launch
-    case 15:
-      value = 1;
-      return true;  // native atomics with the host
-    case 16:
-      value = c.integrated;
-      return true;
-    case 19:
-      value = l2_bytes;
-      return true;
-    case 23:
-      value = int(generation_of(c.architecture));
-      return true;
-    case 24:
-      value = 0;
-      return true;  // managed memory
-    case 25:
-      value = 32;
-      return true;  // blocks on a multiprocessor
-    case 26:
-    case 27:
-    case 28:
-      value = 1024;
-      return true;
-    case 29:
-      value = INT32_MAX;
-      return true;
-    case 30:
-    case 31:
-      value = 65536;
-      return true;
-    case 56:
-      value = 1024;
-      return true;
-    case 57:
-      value = 2048;
-      return true;
-    case 59:
-      value = bus_bits;
-      return true;
-    case 60:
-      value = memory_clock_khz;
-      return true;
-    case 61:
-      value = c.architecture == "gfx90a" ? 0 : c.architecture[c.architecture.size() - 2] - '0';
-      return true;
-    case 63:
-      value = c.compute_units;
-      return true;
-    case 65:
-      value = c.xnack;
-      return true;
-    case 67:
-      value = d.index + 1;
-      return true;
-    case 68:
-    case 69:
-      value = 0;
-      return true;
-    case 71:
-    case 72:
-      value = registers;
-      return true;
-    case 74:
-    case 76:
-    case 10002:
-      value = lds_bytes;
-      return true;
-    case 78:
-      value = 1;
-      return true;  // stream priorities
-    case 83:
-      value = INT32_MAX;
-      return true;
-    case 85:
-      value = 1;
-      return true;  // unified addressing
-    case 87:
-      value = c.wave_size;
-      return true;
-    case 88:
-      value = c.memory_pools;
-      return true;
-    case 10015:
-      value = c.compute_units;
-      return true;
-    case 10017:
-      value = 100000;
-      return true;  // wall clock, kHz
-    default:
-      return false;
-  }
+  const AttributeRow rows[] = {
+      {0, c.sramecc},                            // EccEnabled
+      {2, 2},                                    // AsyncEngineCount
+      {3, 1},                                    // CanMapHostMemory
+      {5, clock_khz},                            // ClockRate
+      {8, 1},                                    // ConcurrentKernels
+      {9, 0},                                    // ConcurrentManagedAccess
+      {10, 0},                                   // CooperativeLaunch
+      {15, 1},                                   // HostNativeAtomicSupported
+      {16, c.integrated},                        // Integrated
+      {19, l2_bytes},                            // L2CacheSize
+      {23, int(generation_of(c.architecture))},  // ComputeCapabilityMajor
+      {24, 0},                                   // ManagedMemory
+      {25, 32},                                  // MaxBlocksPerMultiProcessor
+      {26, 1024},                                // MaxBlockDimX
+      {27, 1024},                                // MaxBlockDimY
+      {28, 1024},                                // MaxBlockDimZ
+      {29, INT32_MAX},                           // MaxGridDimX
+      {30, 65536},                               // MaxGridDimY
+      {31, 65536},                               // MaxGridDimZ
+      {56, 1024},                                // MaxThreadsPerBlock
+      {57, 2048},                                // MaxThreadsPerMultiProcessor
+      {59, bus_bits},                            // MemoryBusWidth
+      {60, memory_clock_khz},                    // MemoryClockRate
+      {61, minor_of(c.architecture)},            // ComputeCapabilityMinor
+      {63, c.compute_units},                     // MultiprocessorCount
+      {65, c.xnack},                             // PageableMemoryAccess
+      {67, d.index + 1},                         // PciBusId
+      {68, 0},                                   // PciDeviceId
+      {69, 0},                                   // PciDomainID
+      {71, registers},                           // MaxRegistersPerBlock
+      {72, registers},                           // MaxRegistersPerMultiprocessor
+      {74, lds_bytes},                           // MaxSharedMemoryPerBlock
+      {76, lds_bytes},                           // SharedMemPerMultiprocessor
+      {78, 1},                                   // StreamPrioritiesSupported
+      {83, INT32_MAX},                           // TotalConstantMemory
+      {85, 1},                                   // UnifiedAddressing
+      {87, c.wave_size},                         // WarpSize
+      {88, c.memory_pools},                      // MemoryPoolsSupported
+      {10002, lds_bytes},                        // MaxSharedMemoryPerMultiprocessor
+      {10015, c.compute_units},                  // PhysicalMultiProcessorCount
+      {10017, 100000},                           // WallClockRate, kHz
+  };
+  const auto row = std::ranges::find(rows, number, &AttributeRow::number);
+  if (row == std::end(rows)) return false;
+  value = row->value;
+  return true;
 }
 
 }  // namespace

@@ -30,18 +30,18 @@ Image find_image(const void* data, const std::string& target) {
     return {{}, false, "the image is neither an ELF file nor a bundle of clang"};
   const std::string architecture = target.substr(0, target.find(':'));
   const std::uint8_t* entry = bytes + bundle_magic.size() + 8;
-  std::string seen;
+  std::string found_targets;
   for (std::uint64_t left = number(bytes + bundle_magic.size()); left > 0; --left) {
     const std::uint64_t offset = number(entry), size = number(entry + 8), length = number(entry + 16);
     const std::string_view name(reinterpret_cast<const char*>(entry + 24), length);
     entry += 24 + length;
-    seen += " " + std::string(name);
+    found_targets += " " + std::string(name);
     const std::size_t at = name.find(architecture);
     const std::size_t end = at + architecture.size();
     if (at != name.npos && size && (end == name.size() || name[end] == ':'))
       return {{bytes + offset, size}, false, {}};
   }
-  return {{}, true, "the bundle has no code for " + target + ", only:" + seen};
+  return {{}, true, "the bundle has no code for " + target + ", only:" + found_targets};
 }
 
 }  // namespace weir::hipsim

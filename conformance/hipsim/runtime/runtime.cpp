@@ -70,7 +70,7 @@ std::unique_lock<std::recursive_mutex> Runtime::lock_call(std::string_view call)
 
 void Runtime::report(const std::string& text) {
   const std::scoped_lock lock(mutex_);
-  if (reports_.size() == most_reports) reports_.erase(reports_.begin());
+  if (reports_.size() == max_reports) reports_.erase(reports_.begin());
   reports_.push_back(text);
   if (config.report == "none") return;
   std::FILE* file = config.report == "stderr" ? stderr : std::fopen(config.report.c_str(), "a");

@@ -110,7 +110,7 @@ class Runtime {
   /// Holds the lock of all calls for `call` if the configuration has one.
   std::unique_lock<std::recursive_mutex> lock_call(std::string_view call);
 
-  /// Keeps a report of a fault or race among the last `most_reports`, so that a program may make a mistake any
+  /// Keeps a report of a fault or race among the last `max_reports`, so that a program may make a mistake any
   /// number of times, and writes it where the configuration says.
   void report(const std::string& text);
   std::vector<std::string> reports() const;
@@ -124,7 +124,7 @@ class Runtime {
   };
   mutable std::mutex mutex_;
   std::vector<Scheduled> scheduled_;
-  static constexpr std::size_t most_reports = 16;
+  static constexpr std::size_t max_reports = 16;
   std::vector<std::string> reports_;
 };
 

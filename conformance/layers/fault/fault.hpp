@@ -112,8 +112,8 @@ class Fault {
   weir_result take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out, weir_status* status,
                           Call&& allocate);
   void give_memory(weir_allocation allocation);
-  /// Records the device of what the driver has made. Where memory is missing for that, `undo` lets the driver
-  /// destroy it.
+  /// Records the device of an object that the driver has created. If the allocation for that fails, `undo`
+  /// lets the driver destroy the object.
   template <class T, class Undo>
   weir_result made(weir_result result, T* out, Handle owner, const Undo& undo);
 

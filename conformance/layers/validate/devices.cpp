@@ -56,11 +56,11 @@ weir_result Validate::device_close(weir_device handle, weir_status* status) {
   std::erase_if(left,
                 [](const auto& object) { return object->kind == Kind::kernel; });  // unloaded with modules
   if (!left.empty() && options_.leaks) {
-    constexpr std::size_t most_named = 8;
+    constexpr std::size_t max_names = 8;
     std::string names;
-    for (std::size_t i = 0; i < left.size() && i < most_named; ++i)
+    for (std::size_t i = 0; i < left.size() && i < max_names; ++i)
       names += (i ? ", " : "") + describe(*left[i]);
-    if (left.size() > most_named) names += " and " + std::to_string(left.size() - most_named) + " more";
+    if (left.size() > max_names) names += " and " + std::to_string(left.size() - max_names) + " more";
     report("leak", std::string(calling) + ": " + std::to_string(left.size()) +
                        (left.size() == 1 ? " object is" : " objects are") + " alive at the last closing of " +
                        describe(*device) + ": " + names + "; destroy them first");

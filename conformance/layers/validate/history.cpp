@@ -8,7 +8,7 @@ namespace {
 
 // The oldest accesses beyond this number are dropped: races with them are missed, and none is reported
 // falsely.
-constexpr std::size_t most_accesses = 512;
+constexpr std::size_t max_accesses = 512;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void History::add(const Access& access, const Clock& clock, const Clock& host) {
     const bool plain_write = (access.how & WEIR_ACCESS_WRITE) && !(access.how & WEIR_ACCESS_SHARED);
     return as_much || plain_write;
   });
-  if (accesses_.size() == most_accesses) accesses_.erase(accesses_.begin());
+  if (accesses_.size() == max_accesses) accesses_.erase(accesses_.begin());
   accesses_.push_back(access);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -149,9 +150,32 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
   launch = sdk::read_struct(asked, "launch");
   launch.struct_size = sizeof launch;
   const std::shared_ptr<Kernel> kernel = live<Kernel>(launch.kernel, "launch.kernel");
-  const char* const symbol = kernel->name.c_str();
   check_device(*kernel, device, "launch.kernel");
   prepared.module = kernel->module.lock();
+  check_shape(*kernel, device, launch);
+
+  prepared.arguments.resize((kernel->argument_bytes + 15) / 16 * 2);
+  auto* const bytes = reinterpret_cast<std::byte*>(prepared.arguments.data());
+  if (kernel->argument_bytes) std::memcpy(bytes, launch.arguments, kernel->argument_bytes);
+  const auto* tail = static_cast<const std::byte*>(launch.arguments) + kernel->argument_bytes;
+
+  std::vector<BufferPlace> places(kernel->parameters.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const weir_parameter& parameter = kernel->parameters[i];
+    if (parameter.kind != WEIR_PARAMETER_BUFFER) continue;
+    places[i] = parameter.size == sizeof(weir_buffer_argument)
+                    ? replace_allocation(*kernel, device, i, bytes + parameter.offset)
+                    : find_address(*kernel, device, i, bytes + parameter.offset);
+  }
+  prepared.uses = uses_of(*kernel, places, tail);
+  launch.kernel = kernel->real;
+  launch.argument_bytes = kernel->argument_bytes;
+  launch.arguments = kernel->argument_bytes ? prepared.arguments.data() : nullptr;
+  return prepared;
+}
+
+void Validate::check_shape(const Kernel& kernel, const Device& device, const weir_launch& launch) {
+  const char* const symbol = kernel.name.c_str();
   for (int d = 0; d < 3; ++d) {
     if (launch.grid[d] == 0 || launch.block[d] == 0)
       refuse("argument", "kernel '%s': grid %u x %u x %u, block %u x %u x %u; expected at least 1 everywhere",
@@ -163,87 +187,78 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
              launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
              launch.block[2], describe(device).c_str());
   }
-  const std::uint32_t expected = kernel->argument_bytes + kernel->tail_bytes;
+  const std::uint32_t expected = kernel.argument_bytes + kernel.tail_bytes;
   if (launch.argument_bytes != expected)
     refuse("argument", "kernel '%s': argument_bytes is %u; expected %u", symbol, launch.argument_bytes,
            expected);
   if (expected && !launch.arguments)
     refuse("null", "kernel '%s': arguments is null; expected %u bytes", symbol, expected);
+}
 
-  prepared.arguments.resize((kernel->argument_bytes + 15) / 16 * 2);
-  auto* const bytes = reinterpret_cast<std::byte*>(prepared.arguments.data());
-  if (kernel->argument_bytes) std::memcpy(bytes, launch.arguments, kernel->argument_bytes);
-  const auto* tail = static_cast<const std::byte*>(launch.arguments) + kernel->argument_bytes;
+Validate::BufferPlace Validate::replace_allocation(const Kernel& kernel, const Device& device,
+                                                   std::size_t parameter, std::byte* bytes) {
+  weir_buffer_argument argument;
+  std::memcpy(&argument, bytes, sizeof argument);
+  const std::string what = "argument " + std::to_string(parameter + 1) + " of kernel '" + kernel.name + "'";
+  const BufferPlace place{live<Allocation>(argument.allocation, what.c_str()), argument.offset};
+  check_device(*place.allocation, device, what.c_str());
+  if (argument.offset > place.allocation->size)
+    refuse("argument", "%s: offset %" PRIu64 " is outside of %s", what.c_str(), argument.offset,
+           describe(*place.allocation).c_str());
+  argument.allocation = place.allocation->real;
+  std::memcpy(bytes, &argument, sizeof argument);
+  return place;
+}
 
-  // Where each buffer is. Array handles are replaced by the driver's.
-  struct Place {
-    std::shared_ptr<Allocation> allocation;
-    std::uint64_t offset = 0;
-  };
-  std::vector<Place> places(kernel->parameters.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const weir_parameter& parameter = kernel->parameters[i];
-    if (parameter.kind != WEIR_PARAMETER_BUFFER) continue;
-    if (parameter.size == sizeof(weir_buffer_argument)) {
-      weir_buffer_argument argument;
-      std::memcpy(&argument, bytes + parameter.offset, sizeof argument);
-      const std::string what = "argument " + std::to_string(i + 1) + " of kernel '" + kernel->name + "'";
-      places[i] = {live<Allocation>(argument.allocation, what.c_str()), argument.offset};
-      check_device(*places[i].allocation, device, what.c_str());
-      if (argument.offset > places[i].allocation->size)
-        refuse("argument", "%s: offset %" PRIu64 " is outside of %s", what.c_str(), argument.offset,
-               describe(*places[i].allocation).c_str());
-      argument.allocation = places[i].allocation->real;
-      std::memcpy(bytes + parameter.offset, &argument, sizeof argument);
-      continue;
+Validate::BufferPlace Validate::find_address(const Kernel& kernel, const Device& device,
+                                             std::size_t parameter, const std::byte* bytes) {
+  std::uint64_t address = 0;
+  std::memcpy(&address, bytes, sizeof address);
+  if (!address) return {};
+  std::string gone;
+  {
+    const Lock lock(mutex_);
+    if (std::shared_ptr<Allocation> allocation = allocation_at(device, address)) {
+      const std::uint64_t offset = address - allocation->address;
+      return {std::move(allocation), offset};
     }
-    std::uint64_t address = 0;
-    std::memcpy(&address, bytes + parameter.offset, sizeof address);
-    std::string gone;
-    if (address) {
-      const Lock lock(mutex_);
-      places[i].allocation = allocation_at(device, address);
-      if (places[i].allocation) {
-        places[i].offset = address - places[i].allocation->address;
-      } else {
-        for (const Device::Gone& dead : device.gone)
-          if (dead.begin <= address && address < dead.end && gone.empty()) gone = dead.what;
-      }
-    }
-    if (!gone.empty())
-      refuse("dead", "kernel '%s': argument %zu is the address 0x%" PRIx64 ", which belonged to %s", symbol,
-             i + 1, address, gone.c_str());
+    for (const Device::Gone& dead : device.gone)
+      if (dead.begin <= address && address < dead.end && gone.empty()) gone = dead.what;
   }
+  if (!gone.empty())
+    refuse("dead", "kernel '%s': argument %zu is the address 0x%" PRIx64 ", which belonged to %s",
+           kernel.name.c_str(), parameter + 1, address, gone.c_str());
+  return {};
+}
 
-  for (const Touched& part : kernel->touched) {
+std::vector<Use> Validate::uses_of(const Kernel& kernel, std::span<const BufferPlace> places,
+                                   const std::byte* tail) {
+  std::vector<Use> uses;
+  for (const Touched& part : kernel.touched) {
     std::uint64_t size = part.bytes;
     if (part.bytes_follow) {
       std::memcpy(&size, tail, sizeof size);
       tail += sizeof size;
     }
-    const Place& place = places[part.parameter];
+    const BufferPlace& place = places[part.parameter];
     if (!place.allocation) continue;
     const std::uint64_t begin = place.offset + part.offset;
     const std::uint64_t room = place.allocation->size - std::min(begin, place.allocation->size);
     if (part.bounds_known && size > room)
       refuse("argument",
              "kernel '%s' may touch %" PRIu64 " bytes from offset %" PRIu64 " on of %s, which ends before",
-             symbol, size, begin, describe(*place.allocation).c_str());
+             kernel.name.c_str(), size, begin, describe(*place.allocation).c_str());
     if (!part.bounds_known) size = room;
     if (size == 0) continue;
-    Use use;
+    Use& use = uses.emplace_back();
     use.allocation = place.allocation;
     use.access.begin = begin;
     use.access.end = begin + size;
     use.access.how = part.how;
     use.access.bounds_known = part.bounds_known;
     use.access.actor = part.actor;
-    prepared.uses.push_back(std::move(use));
   }
-  launch.kernel = kernel->real;
-  launch.argument_bytes = kernel->argument_bytes;
-  launch.arguments = kernel->argument_bytes ? prepared.arguments.data() : nullptr;
-  return prepared;
+  return uses;
 }
 
 weir_result Validate::kernel_launch(weir_stream handle, const weir_launch* launch, weir_status* status) {

@@ -57,14 +57,14 @@ void Validate::forget_memory(Allocation& allocation, const char* by) {
                   [&](const auto& other) { return other.expired() || other.lock().get() == &allocation; });
   if (allocation.host_address && !allocation.external) device.by_host_address.erase(allocation.host_address);
   if (!allocation.address) return;
-  constexpr std::size_t most_gone = 256;
+  constexpr std::size_t max_gone = 256;
   if (!allocation.external) device.by_address.erase(allocation.address);
   try {
     device.gone.push_front({allocation.address, allocation.address + allocation.size,
                             describe(allocation) + ", which " + by + " ended"});
   } catch (const std::bad_alloc&) {  // later uses of the address are not explained
   }
-  if (device.gone.size() > most_gone) device.gone.pop_back();
+  if (device.gone.size() > max_gone) device.gone.pop_back();
 }
 
 weir_result Validate::memory_free(weir_allocation handle, weir_status* status) {

@@ -10,7 +10,7 @@ namespace {
 // The fields of a handle, from the highest bit: mark, kind, layer, uses, place. The mark makes the handle an
 // address that no pointer can have.
 constexpr int place_bits = 24, uses_bits = 24, layer_bits = 4, kind_bits = 4;
-constexpr std::uint64_t mark = 0xa5, most_places = (std::uint64_t{1} << place_bits) - 1;
+constexpr std::uint64_t mark = 0xa5, max_places = (std::uint64_t{1} << place_bits) - 1;
 
 struct Parts {
   std::uint64_t mark, kind, layer, uses, place;
@@ -56,7 +56,7 @@ std::string Objects::describe(const Object& object) const {
 std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
   std::uint32_t place;
   // Places are reused as late as possible, and not at all for small numbers of objects.
-  if (free_.size() > 1024 || places_.size() == most_places) {
+  if (free_.size() > 1024 || places_.size() == max_places) {
     if (free_.empty())
       sdk::fail(WEIR_ERROR_OUT_OF_MEMORY, "layer validate: too many objects are alive at once");
     place = free_.front();

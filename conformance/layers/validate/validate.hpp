@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,6 +128,11 @@ class Validate {
     std::vector<Use> uses;
     std::shared_ptr<Module> module;
   };
+  /// The memory of a buffer argument; no allocation if it is unknown.
+  struct BufferPlace {
+    std::shared_ptr<Allocation> allocation;
+    std::uint64_t offset = 0;
+  };
   /// A node of a graph in the driver's form.
   struct PreparedNode {
     weir_graph_node node{};
@@ -156,7 +162,7 @@ class Validate {
       refuse(wrong.rule, "%s", wrong.message.c_str());
     }
   }
-  /// Registers what the driver has made. Where that fails, `undo` lets the driver destroy it.
+  /// Registers an object that the driver has created. If that fails, `undo` lets the driver destroy it.
   template <class T, class Undo>
   void put(const std::shared_ptr<T>& object, const std::shared_ptr<Device>& device, typename T::Handle& out,
            const Undo& undo) {
@@ -181,6 +187,15 @@ class Validate {
   void check_range(const Allocation& allocation, std::uint64_t at, std::uint64_t size, const char* what);
   void check_pattern(std::uint64_t at, std::uint64_t size, const void* pattern, std::uint32_t pattern_size);
   PreparedLaunch prepare(const Device& device, const weir_launch* launch);
+  void check_shape(const Kernel& kernel, const Device& device, const weir_launch& launch);
+  /// Replaces the allocation in a buffer argument at `bytes` by the driver's.
+  BufferPlace replace_allocation(const Kernel& kernel, const Device& device, std::size_t parameter,
+                                 std::byte* bytes);
+  /// The allocation that holds the address at `bytes`; none for null and for memory of other libraries.
+  BufferPlace find_address(const Kernel& kernel, const Device& device, std::size_t parameter,
+                           const std::byte* bytes);
+  /// The accesses of a launch. `tail` has the sizes that follow the arguments.
+  std::vector<Use> uses_of(const Kernel& kernel, std::span<const BufferPlace> places, const std::byte* tail);
   PreparedNode prepare(const Device& device, const weir_graph_node* node, std::uint32_t index);
   void check_inside(const Graph& graph, const Graph::Node& node, std::uint32_t index,
                     const std::vector<Graph::Node>& others, std::uint32_t count);

@@ -185,8 +185,8 @@ void Rank::expect_group_works() {
 void run_on_ranks(const std::string& id) {
   const Requirement& requirement = requirement_of(id);
   const RanksUnderTest& under = ranks_under_test();
-  if (under.ranks < requirement.setting.least)
-    throw Skipped("it needs " + std::to_string(requirement.setting.least) + " ranks; --ranks is " +
+  if (under.ranks < requirement.setting.min_ranks)
+    throw Skipped("it needs " + std::to_string(requirement.setting.min_ranks) + " ranks; --ranks is " +
                   std::to_string(under.ranks));
   if (requirement.setting.dies && ranks_are_threads())
     throw Unsupported("its ranks are threads, which cannot be killed one at a time");

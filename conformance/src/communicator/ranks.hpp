@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A requirement of communicators is what each of its ranks does:
+// A requirement of communicators is a function that each rank runs:
 //
 //   WEIR_RANK_REQUIREMENT(2, 07, Operations, BroadcastReplacesTheOthersMemory,
 //                         "broadcast replaces the memory of all ranks by that of the root.", {}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every call of the table and of the entry point must keep, whatever it does: the rules for statuses and
-// outputs, and the state of the calling thread.
+// Checks that hold for every call of the table and of the entry point: the rules for statuses and outputs,
+// and the unchanged state of the calling thread.
 #pragma once
 
 #include <signal.h>

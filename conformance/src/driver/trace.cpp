@@ -58,7 +58,7 @@ std::string in_flight(const Trace& trace) {
 std::string text_of(const Trace& trace) {
   const std::string pending = in_flight(trace);
   const std::uint32_t count = trace.count.load(std::memory_order_acquire);
-  constexpr std::size_t most_groups = 24;
+  constexpr std::size_t max_groups = 24;
   std::deque<std::string> groups;
   bool all = count <= max_calls;
   std::string previous;
@@ -66,7 +66,7 @@ std::string text_of(const Trace& trace) {
   const auto flush = [&] {
     if (previous.empty()) return;
     groups.push_back(previous + (repeats > 1 ? " x" + std::to_string(repeats) : ""));
-    if (groups.size() <= most_groups) return;
+    if (groups.size() <= max_groups) return;
     groups.pop_front();
     all = false;
   };

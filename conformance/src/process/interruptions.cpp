@@ -18,7 +18,7 @@ constexpr int chosen = SIGPROF;
 // Long enough for some calls of the other threads on another core, and for a thread that waits for this core.
 constexpr long pause_nanoseconds = 10'000;
 constexpr std::chrono::milliseconds phase{5}, rest{1};
-constexpr unsigned most_between = 15'000;  // nanoseconds
+constexpr unsigned max_interval = 15'000;  // nanoseconds
 
 void pause(int) {
   const int before = errno;
@@ -70,7 +70,7 @@ Interruptions::Interruptions() {
         const std::lock_guard lock(mutex_);
         if (!threads_.empty()) pthread_kill(threads_[random() % threads_.size()], chosen);
       }
-      const timespec time{0, static_cast<long>(random() % most_between)};
+      const timespec time{0, static_cast<long>(random() % max_interval)};
       nanosleep(&time, nullptr);
     }
   });

@@ -84,7 +84,7 @@ bool device_is_lost() {
 /// Whatever happens here, the supervisor blames no test for it.
 void check_device(int output) {
   if (subject() != Subject::driver) return;
-  if (!judged().layer.library.empty()) return;  // it counts calls, and tests know their numbers
+  if (!judged().layer.library.empty()) return;  // it counts calls, and tests rely on the numbers
   write_line(output, {{"event", "check"}});
   try {
     if (device_is_lost()) _exit(0);
@@ -176,7 +176,7 @@ json described_device() {
 int run_worker(int output) {
   keep_from_programs(output);
   use_shared_output();
-  if (subject() == Subject::driver) let_the_api_find_the_driver();
+  if (subject() == Subject::driver) add_driver_to_search_path();
   std::string filter;
   for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
   testing::InitGoogleTest();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run prints on standard output.
+// The output of a run on standard output.
 #pragma once
 
 #include "report/result.hpp"

@@ -18,7 +18,7 @@
 
 namespace weir::detail {
 
-inline constexpr std::size_t most_returned_bytes = 4096;  ///< of one launch
+inline constexpr std::size_t max_returned_bytes = 4096;  ///< of one launch
 /// The distance to the next value; generated code relies on 16 bytes.
 constexpr std::size_t returned_stride(std::size_t bytes) noexcept {
   return (bytes + 15) / 16 * 16;
@@ -29,7 +29,7 @@ struct ReturnedTypes {
   static constexpr std::size_t count = sizeof...(T);
   static constexpr std::size_t bytes = (std::size_t{0} + ... + returned_stride(sizeof(T)));
   static_assert(
-      bytes <= most_returned_bytes,
+      bytes <= max_returned_bytes,
       "a kernel returns at most 4096 bytes of values, each rounded up to 16: store larger results to "
       "a View parameter");
   static constexpr std::array<ElementType, count> elements{element_type<T>...};

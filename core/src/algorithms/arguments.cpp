@@ -37,7 +37,7 @@ struct PartOf : AnyArrayView {
 };
 
 constexpr std::uint64_t part_alignment = 256;
-constexpr std::uint64_t least_chunk = 1024;
+constexpr std::uint64_t min_chunk = 1024;
 constexpr std::uint64_t chunks_per_core = 4;
 
 Chunks chunks_of(std::uint64_t elements, std::uint64_t size) {
@@ -118,9 +118,9 @@ Chunks device_chunks(const Device& device, std::uint64_t elements, std::uint64_t
   const std::uint64_t units = std::max(info.multiprocessors, 1u);
   const std::uint64_t threads =
       info.max_threads_per_multiprocessor ? info.max_threads_per_multiprocessor : 2048;
-  const std::uint64_t most =
+  const std::uint64_t max_chunks =
       std::clamp<std::uint64_t>(units * (info.kind == DeviceKind::cpu ? chunks_per_core : threads), 1, limit);
-  return chunks_of(elements, std::max(least_chunk, (elements + most - 1) / most));
+  return chunks_of(elements, std::max(min_chunk, (elements + max_chunks - 1) / max_chunks));
 }
 
 }  // namespace weir::algorithms

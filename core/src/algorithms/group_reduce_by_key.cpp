@@ -160,7 +160,7 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
             RunScan<W> runs;
             const Index ranges = counts.size();
             const W neutral = identity<T>(combine);
-            constexpr std::int64_t each = std::int64_t(most_ranges) / group_size;
+            constexpr std::int64_t each = std::int64_t(max_ranges) / group_size;
             std::vector<Value<std::int64_t>> count;
             std::vector<Value<W>> leads, lasts;
             Var<std::int64_t> below = 0;

@@ -53,7 +53,7 @@ const Kernel<void(View<std::int64_t>, View<std::int64_t>)>& rows_kernel() {
         const Index ranges = counts.size() / digits;
         group_for(groups(digits), threads<group_size>, [&](Index digit, Index t) {
           GroupScan<std::int64_t> scan;
-          constexpr std::int64_t each = std::int64_t(most_ranges) / group_size;
+          constexpr std::int64_t each = std::int64_t(max_ranges) / group_size;
           std::vector<Value<std::int64_t>> own;
           Var<std::int64_t> sum = 0;
           for (std::int64_t k = 0; k < each; ++k) {

@@ -20,8 +20,8 @@ std::optional<std::uint64_t> wanted_groups() {
   if (text.empty()) return std::nullopt;
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > most_ranges)
-    refuse_environment(name, text, "a number from 1 to " + std::to_string(most_ranges));
+  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > max_ranges)
+    refuse_environment(name, text, "a number from 1 to " + std::to_string(max_ranges));
   return count;
 }
 
@@ -36,16 +36,16 @@ bool uses_groups(const Device& device) {
   if (forced_groups()) return true;
   const DeviceInfo& info = device.info();
   return info.kind != DeviceKind::cpu && info.max_block_threads >= group_size &&
-         info.max_shared_bytes >= most_shared_bytes;
+         info.max_shared_bytes >= max_group_bytes;
 }
 
 Chunks group_ranges(const Device& device, std::uint64_t elements, std::int64_t tile) {
   const std::uint64_t units = std::max(device.info().multiprocessors, 1u);
-  const std::uint64_t most =
-      std::min(forced_groups().value_or(units * ranges_per_multiprocessor), most_ranges);
+  const std::uint64_t max_groups =
+      std::min(forced_groups().value_or(units * ranges_per_multiprocessor), max_ranges);
   const auto size = static_cast<std::uint64_t>(tile);
   const std::uint64_t tiles = (elements + size - 1) / size;
-  const std::uint64_t range = (tiles + most - 1) / most * size;
+  const std::uint64_t range = (tiles + max_groups - 1) / max_groups * size;
   return {static_cast<std::int64_t>(range), static_cast<std::int64_t>((elements + range - 1) / range)};
 }
 

@@ -17,14 +17,14 @@ namespace weir::algorithms {
 bool uses_groups(const Device& device);
 
 /// Consecutive elements for each group, a multiple of a tile: as many ranges as keep the device busy, but at
-/// most most_ranges, and at most WEIR_ALGORITHM_GROUPS.
+/// most max_ranges, and at most WEIR_ALGORITHM_GROUPS.
 Chunks group_ranges(const Device& device, std::uint64_t elements, std::int64_t tile);
-inline constexpr std::uint64_t most_ranges = 2048;
+inline constexpr std::uint64_t max_ranges = 2048;
 
 /// Threads of a group.
 inline constexpr std::int64_t group_size = 256;
 /// Shared memory that each kernel of groups takes at most.
-inline constexpr std::uint32_t most_shared_bytes = 32 * 1024;
+inline constexpr std::uint32_t max_group_bytes = 32 * 1024;
 
 /// Integers that are computed with in place of T: shared memory of 8 and 16 bits is not available everywhere.
 template <class T>

@@ -16,8 +16,8 @@
 namespace weir::algorithms {
 namespace {
 
-constexpr std::uint64_t most_own_bins = 4096;
-constexpr std::uint64_t most_counts = std::uint64_t{1} << 22;  // of all chunks, 32 MiB
+constexpr std::uint64_t max_own_bins = 4096;
+constexpr std::uint64_t max_counts = std::uint64_t{1} << 22;  // of all chunks, 32 MiB
 
 /// Calls action(bin) if `x` is inside the range.
 template <class T, class Action>
@@ -77,15 +77,15 @@ template <class T>
 using GroupHistogramKernel = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>,
                                   Value<std::int64_t>);
 
-/// At most `most_bins` bins.
-template <class T, std::size_t most_bins>
+/// At most `max_bins` bins.
+template <class T, std::size_t max_bins>
 const Kernel<GroupHistogramKernel<T>>& group_kernel() {
   static const auto& kernel = *new Kernel<GroupHistogramKernel<T>>(
       "histogram",
       [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high, Index size) {
         const Index n = x.size(), bins = counts.size();
         group_for(groups((n + size - 1) / size), threads<group_size>, [&](Index g, Index t) {
-          Shared<std::uint32_t, most_bins> own;
+          Shared<std::uint32_t, max_bins> own;
           for_(t, bins, group_size, [&](Index bin) { own[bin] = 0u; });
           barrier();
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
@@ -106,7 +106,7 @@ const Kernel<GroupHistogramKernel<T>>& group_kernel() {
   return kernel;
 }
 
-constexpr std::size_t few_bins = 1024, most_shared_bins = most_shared_bytes / sizeof(std::uint32_t);
+constexpr std::size_t few_bins = 1024, max_shared_bins = max_group_bytes / sizeof(std::uint32_t);
 
 /// A group counts at least four elements for each bin that it adds to the result.
 template <class T>
@@ -116,7 +116,7 @@ void count_by_groups(const StreamRef& stream, const AnyArrayView& x, double low,
   const auto bins = static_cast<std::int64_t>(counts.size());
   const Chunks ranges = group_ranges(stream.device(), x.size(), tile * ((4 * bins + tile - 1) / tile));
   const auto& kernel =
-      counts.size() <= few_bins ? group_kernel<T, few_bins>() : group_kernel<T, most_shared_bins>();
+      counts.size() <= few_bins ? group_kernel<T, few_bins>() : group_kernel<T, max_shared_bins>();
   counts.fill_zero(stream);
   kernel(stream, x, counts, low, high, ranges.size);
 }
@@ -125,13 +125,13 @@ template <class T>
 void count_bins(const StreamRef& stream, const AnyArrayView& x, double low, double high,
                 const AnyArrayView& counts) {
   const bool by_groups = uses_groups(stream.device());
-  if (by_groups && counts.size() <= most_shared_bins) return count_by_groups<T>(stream, x, low, high, counts);
-  if (by_groups || counts.size() > most_own_bins) {
+  if (by_groups && counts.size() <= max_shared_bins) return count_by_groups<T>(stream, x, low, high, counts);
+  if (by_groups || counts.size() > max_own_bins) {
     counts.fill_zero(stream);
     return atomic_kernel<T>()(stream, x, counts, low, high);
   }
   const auto bins = static_cast<std::int64_t>(counts.size());
-  const Chunks chunks = device_chunks(stream.device(), x.size(), most_counts / counts.size());
+  const Chunks chunks = device_chunks(stream.device(), x.size(), max_counts / counts.size());
   const AnyArray own = scratch(stream, counts.element(), chunks.count * bins);
   own.fill_zero(stream);
   own_bins_kernel<T>()(stream, x, own, low, high, bins, chunks.size, chunks.count);

@@ -18,7 +18,7 @@ namespace weir::algorithms {
 namespace {
 
 /// Bounds the counts to 128 MiB.
-constexpr std::uint64_t most_chunks = 65536;
+constexpr std::uint64_t max_chunks = 65536;
 
 template <class U>
 using CountKernel = void(View<const U>, View<std::int64_t>, Value<U>, Value<std::int64_t>,
@@ -75,7 +75,7 @@ const Kernel<MoveKernel<U, I>>& move_kernel(const KeyOrder& order, bool indexed)
 /// Sorts `keys`, and `index` with them unless it is null. The result is in `from`.
 template <class U, class I>
 void sort_words(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers* index) {
-  const Chunks chunks = device_chunks(stream.device(), keys.from.size(), most_chunks);
+  const Chunks chunks = device_chunks(stream.device(), keys.from.size(), max_chunks);
   const AnyArray places = scratch(stream, element_type<std::int64_t>, digits * chunks.count);
   // Kernels without indices ignore these arguments.
   const AnyArray none = scratch(stream, element_type<I>, 1);

@@ -105,11 +105,11 @@ std::uint64_t evict(const fs::path& folder, std::uint64_t limit, std::string_vie
   sort_by_use(contents.entries);
   std::stable_partition(contents.entries.begin(), contents.entries.end(),
                         [&](const Listed& entry) { return entry.file.filename() == newest; });
-  const std::uint64_t most = limit / block_bytes - limit / block_bytes / 10;
+  const std::uint64_t max_blocks = limit / block_bytes - limit / block_bytes / 10;
   std::uint64_t kept = 0, removed = 0;
   for (const Listed& entry : contents.entries) {
     const std::uint64_t blocks = blocks_of(entry.bytes);
-    if (kept + blocks <= most || entry.file.filename() == newest)
+    if (kept + blocks <= max_blocks || entry.file.filename() == newest)
       kept += blocks;
     else
       removed += unlink(entry.file.c_str()) == 0;

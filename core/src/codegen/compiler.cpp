@@ -197,9 +197,9 @@ class Compilation {
   // The vectorisers' time grows with the square of a loop's length: 0.2 s for 2,000 operations, 1.6 s for
   // 4,000. Such loops have more values than there are vector registers anyway.
   bool vectorises() const {
-    constexpr unsigned most_instructions = 4000;
+    constexpr unsigned max_instructions = 4000;
     return device_->vector_bytes() > 0 && llvm::none_of(*module_, [](const llvm::Function& f) {
-             return f.getInstructionCount() > most_instructions;
+             return f.getInstructionCount() > max_instructions;
            });
   }
 

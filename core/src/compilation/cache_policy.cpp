@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // $HOME/.cache/weir/code, of which only $HOME must be there.
-constexpr int most_missing_levels = 3;
+constexpr int max_missing_levels = 3;
 
 std::string distrust(const fs::path& file) try {
   open_trusted(file);
@@ -31,7 +31,7 @@ std::string distrust(const fs::path& file) try {
 }
 
 std::string create(const fs::path& folder) {
-  const std::string reason = make_private_folder(folder, most_missing_levels);
+  const std::string reason = make_private_folder(folder, max_missing_levels);
   if (reason.empty()) return reason;
   return fmt::format(
       "the compile cache {} is not used: {}; name another folder in WEIR_CACHE, or turn the cache "

@@ -72,9 +72,9 @@ std::string why_not_to_be_run(const fs::path& program) {
 GeneratorPolicy make_generator_policy(const GeneratorInputs& inputs) {
   GeneratorPolicy policy;
   if (!inputs.own_library.empty()) policy.program = weir_folder(inputs.own_library) / "weir-codegen";
-  constexpr std::uint32_t most_seconds = 1'000'000;
-  policy.limit = parse_seconds("WEIR_CODEGEN_LIMIT", inputs.limit, most_seconds).value_or(policy.limit);
-  policy.idle = parse_seconds("WEIR_CODEGEN_IDLE", inputs.idle, most_seconds).value_or(policy.idle);
+  constexpr std::uint32_t max_seconds = 1'000'000;
+  policy.limit = parse_seconds("WEIR_CODEGEN_LIMIT", inputs.limit, max_seconds).value_or(policy.limit);
+  policy.idle = parse_seconds("WEIR_CODEGEN_IDLE", inputs.idle, max_seconds).value_or(policy.idle);
   policy.in_process = parse_word("WEIR_CODEGEN", inputs.where, {"helper", "in-process"}) == 1;
   return policy;
 }

@@ -56,7 +56,7 @@ std::string generator_identity() {
                      WEIR_ABI_CURRENT);
 }
 
-std::string generator_words() {
+std::string generator_text() {
   return fmt::format("{}, LLVM {}", generator_sources, WEIR_LLVM_VERSION);
 }
 

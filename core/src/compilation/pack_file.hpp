@@ -44,7 +44,7 @@ struct PackContents {
   };
 
   std::string maker;      ///< pack_identity() of the build that made it
-  std::string generator;  ///< generator_words() of that build
+  std::string generator;  ///< generator_text() of that build
   std::vector<Kernel> kernels;
   std::vector<Target> targets;
   std::vector<Code> codes;
@@ -57,7 +57,7 @@ inline constexpr std::string_view text_input = "kernel in text form";
 std::string pack_identity();
 
 /// The build of Weir and its LLVM, for people.
-std::string generator_words();
+std::string generator_text();
 
 /// The file. `entries` are all entries, one after the other.
 std::string encode_pack(const PackContents& contents, std::string_view entries);

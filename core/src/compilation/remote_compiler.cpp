@@ -19,7 +19,7 @@ namespace {
 
 /// How many times a request is sent to another worker when a worker ended for a reason other than the
 /// request.
-constexpr int most_retries = 2;
+constexpr int max_retries = 2;
 
 bool ended_without_work(const std::optional<WorkerEnd>& end) {
   return end && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
@@ -90,7 +90,7 @@ Reply RemoteCompiler::call(const ir::Kernel& kernel, const codegen::Target& targ
                                    std::chrono::duration<double>(limit).count()));
     }
     const std::optional<WorkerEnd> end = lease.worker().how_it_ended();
-    if (retries < most_retries && (!end || ended_without_work(end))) continue;
+    if (retries < max_retries && (!end || ended_without_work(end))) continue;
     throw failure_of(kernel, target, words_of(end));
   }
 }

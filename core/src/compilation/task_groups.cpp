@@ -26,24 +26,24 @@ void forget_helpers_in_child() {
   all_helpers.store(0);
 }
 
-bool take_helper(std::size_t most) {
+bool take_helper(std::size_t max_helpers) {
   // No static variable with a guard: the process may be forked while another thread holds the guard.
   static std::atomic<bool> registered{false};
   if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget_helpers_in_child);
   std::size_t running = all_helpers.load();
-  while (running < most)
+  while (running < max_helpers)
     if (all_helpers.compare_exchange_weak(running, running + 1)) return true;
   return false;
 }
 
-/// Up to `most` threads, and up to one per processor in the process. Fewer when the system refuses one; the
-/// caller does its share of the work anyway.
+/// Up to `max_helpers` threads, and up to one per processor in the process. Fewer when the system refuses
+/// one; the caller does its share of the work anyway.
 class Helpers {
  public:
   template <class Work>
-  Helpers(std::size_t most, std::size_t processors, const Work& work) {
-    threads_.reserve(most);
-    while (threads_.size() < most && take_helper(processors)) try {
+  Helpers(std::size_t max_helpers, std::size_t processors, const Work& work) {
+    threads_.reserve(max_helpers);
+    while (threads_.size() < max_helpers && take_helper(processors)) try {
         threads_.push_back(sdk::start_thread("weir-compile", work));
       } catch (...) {  // no more threads or no memory
         --all_helpers;

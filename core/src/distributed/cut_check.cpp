@@ -14,8 +14,8 @@ namespace weir::distributed {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& words) {
-  throw Error(ErrorCode::invalid, words);
+[[noreturn]] void fail(const std::string& text) {
+  throw Error(ErrorCode::invalid, text);
 }
 
 /// The first index of each of `places`, then the extent. `one` of one cut, whose places are the ranks.
@@ -128,16 +128,16 @@ std::vector<Description> gather(const Communicator& world, const StreamRef& stre
   return descriptions;
 }
 
-/// `words` of `rank`, cut to 500 bytes, on all ranks; a collective call.
-std::string words_of(const Communicator& world, const StreamRef& stream, std::uint32_t rank,
-                     std::string words) {
-  words.resize(500);
-  const Array<std::uint8_t> bytes = stream.device().array<std::uint8_t>(stream, words.size());
-  bytes.copy_from_bytes(stream, std::as_bytes(std::span<const char>(words)));
+/// `text` of `rank`, cut to 500 bytes, on all ranks; a collective call.
+std::string text_of(const Communicator& world, const StreamRef& stream, std::uint32_t rank,
+                    std::string text) {
+  text.resize(500);
+  const Array<std::uint8_t> bytes = stream.device().array<std::uint8_t>(stream, text.size());
+  bytes.copy_from_bytes(stream, std::as_bytes(std::span<const char>(text)));
   world.broadcast(stream, bytes, rank);
   world.synchronize(stream);
-  bytes.copy_to_bytes(stream, std::as_writable_bytes(std::span(words)));
-  return words.c_str();
+  bytes.copy_to_bytes(stream, std::as_writable_bytes(std::span(text)));
+  return text.c_str();
 }
 
 /// "3, 5, 4", of at most 16 sizes.
@@ -145,14 +145,14 @@ std::string sizes_of(std::span<const std::int64_t> starts) {
   std::vector<std::int64_t> sizes(starts.begin(), starts.end());
   std::adjacent_difference(sizes.begin(), sizes.end(), sizes.begin());
   sizes.erase(sizes.begin());  // the first index of the first place
-  constexpr std::size_t most = 16;
-  const bool more = sizes.size() > most;
-  if (more) sizes.resize(most);
+  constexpr std::size_t max_sizes = 16;
+  const bool more = sizes.size() > max_sizes;
+  if (more) sizes.resize(max_sizes);
   return fmt::format("{}{}", fmt::join(sizes, ", "), more ? ", ..." : "");
 }
 
-std::string words(std::uint32_t rank, const ElementType& element, std::span<const std::int64_t> extents,
-                  CutList cuts, const Starts& starts) {
+std::string cut_text(std::uint32_t rank, const ElementType& element, std::span<const std::int64_t> extents,
+                     CutList cuts, const Starts& starts) {
   std::string text =
       fmt::format("rank {} makes {} of {}, cut", rank, fmt::join(extents, " x "), to_string(element));
   for (std::size_t d = 0; d < cuts.size(); ++d) {
@@ -174,12 +174,12 @@ std::string words(std::uint32_t rank, const ElementType& element, std::span<cons
   const auto rank_of = [&](auto found) { return static_cast<std::uint32_t>(found - made.begin()); };
   if (const auto wrong = std::ranges::find(made, 0, &Description::valid); wrong != made.end()) {
     const std::uint32_t rank = rank_of(wrong);
-    fail(fmt::format("Distributed: rank {}: {}", rank, words_of(world, stream, rank, mistake)));
+    fail(fmt::format("Distributed: rank {}: {}", rank, text_of(world, stream, rank, mistake)));
   }
   const std::uint32_t rank =
       rank_of(std::ranges::find_if(made, [&](const Description& d) { return d != made.front(); }));
-  const std::string theirs = words_of(world, stream, rank, array);
-  const std::string first = words_of(world, stream, 0, array);
+  const std::string theirs = text_of(world, stream, rank, array);
+  const std::string first = text_of(world, stream, 0, array);
   fail(fmt::format("Distributed: {}; {}; all ranks must give the same", theirs, first));
 }
 
@@ -208,13 +208,13 @@ Starts agreed_starts(const Communicator& world, const StreamRef& stream, const E
   std::string mistake;
   try {
     starts = starts_of(cuts, extents, world.size());
-  } catch (const Error& error) {  // the other ranks are told, which would wait for this one
+  } catch (const Error& error) {  // reported below: the other ranks wait for this one
     mistake = error.what();
   }
   const Description mine = describe(element, extents, cuts, starts);
   if (!agree(world, stream, mine))
     throw_difference(world, stream, mine, mistake,
-                     starts.empty() ? "" : words(world.rank(), element, extents, cuts, starts));
+                     starts.empty() ? "" : cut_text(world.rank(), element, extents, cuts, starts));
   for (std::size_t d = 0; d < cuts.size(); ++d) check_halo(cuts[d], starts[d], d, cuts.size() == 1);
   return starts;
 }

@@ -54,7 +54,7 @@ void expect_the_same_pieces(DistributedList arrays) {
   if (arrays.empty())
     throw Error(ErrorCode::invalid, "overlap_exchange: no array is given; expected at least one");
   const AnyDistributed& first = arrays.front();
-  const auto words = [](const AnyDistributed& x, std::size_t d) {
+  const auto rows_text = [](const AnyDistributed& x, std::size_t d) {
     const Rows mine = x.rows(x.world().rank(), d);
     return fmt::format("{} {} to {} and a halo of {}", d == 0 ? "rows" : "indices", mine.begin, mine.end,
                        x.halo(d));
@@ -69,7 +69,7 @@ void expect_the_same_pieces(DistributedList arrays) {
           ErrorCode::invalid,
           fmt::format("overlap_exchange: on rank {} an array has along dimension {} {}, the first has "
                       "{}; give all the same cuts",
-                      x.world().rank(), d, words(x, d), words(first, d)));
+                      x.world().rank(), d, rows_text(x, d), rows_text(first, d)));
     }
 }
 

@@ -13,13 +13,13 @@
 namespace weir::dlpack {
 namespace {
 
-constexpr std::size_t most_dimensions = max_rank + 2;
+constexpr std::size_t max_dimensions = max_rank + 2;
 
 /// A tensor with what it points to. The consumer's deleter call ends it.
 template <class Managed>
 struct Exported {
   Managed managed{};
-  std::array<std::int64_t, most_dimensions> shape{}, strides{};
+  std::array<std::int64_t, max_dimensions> shape{}, strides{};
   detail::Block* block = nullptr;
 
   static void end(Managed* managed) {
@@ -28,8 +28,8 @@ struct Exported {
   }
 };
 
-void describe(const AnyArrayView& array, Tensor& tensor, std::span<std::int64_t, most_dimensions> shape,
-              std::span<std::int64_t, most_dimensions> strides) {
+void describe(const AnyArrayView& array, Tensor& tensor, std::span<std::int64_t, max_dimensions> shape,
+              std::span<std::int64_t, max_dimensions> strides) {
   const ElementType& element = array.element();
   std::size_t dimensions = array.rank();
   for (std::size_t d = 0; d < dimensions; ++d) shape[d] = array.extent(d);

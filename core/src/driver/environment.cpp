@@ -28,14 +28,16 @@ void refuse_environment(std::string_view name, std::string_view value, std::stri
 }
 
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view name, std::string_view value,
-                                                       std::uint32_t most, std::string_view otherwise) {
+                                                       std::uint32_t max_seconds,
+                                                       std::string_view otherwise) {
   if (value.empty()) return {};
   double seconds = 0;
   const char* const end = value.data() + value.size();
   const auto [rest, error] = std::from_chars(value.data(), end, seconds);
-  if (error != std::errc() || rest != end || !(seconds > 0) || seconds > most)
+  if (error != std::errc() || rest != end || !(seconds > 0) || seconds > max_seconds)
     refuse_environment(
-        name, value, fmt::format("a number of seconds above 0 and at most {}, as in 2.5{}", most, otherwise));
+        name, value,
+        fmt::format("a number of seconds above 0 and at most {}, as in 2.5{}", max_seconds, otherwise));
   return std::chrono::milliseconds(std::max(1ll, static_cast<long long>(seconds * 1000)));
 }
 

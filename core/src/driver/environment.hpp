@@ -21,10 +21,11 @@ std::string secure_environment(const char* name);
 [[noreturn]] void refuse_environment(std::string_view name, std::string_view value,
                                      std::string_view expected);
 
-/// Seconds as a decimal number, above 0 and at most `most`, rounded down to at least 1 ms. Nothing when it is
-/// empty. `otherwise` describes other accepted values in the error, such as " or off".
+/// Seconds as a decimal number, above 0 and at most `max_seconds`, rounded down to at least 1 ms. Nothing
+/// when it is empty. `otherwise` describes other accepted values in the error, such as " or off".
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view name, std::string_view value,
-                                                       std::uint32_t most, std::string_view otherwise = "");
+                                                       std::uint32_t max_seconds,
+                                                       std::string_view otherwise = "");
 /// A number of bytes with an optional unit K, M or G (powers of 1024). Nothing when it is empty.
 std::optional<std::uint64_t> parse_bytes(std::string_view name, std::string_view value);
 /// The index of `value` among `words`; 0, the default, when it is empty.

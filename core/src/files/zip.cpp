@@ -22,10 +22,10 @@ constexpr std::uint32_t local_signature = 0x04034b50, central_signature = 0x0201
                         locator64_signature = 0x07064b50;
 constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end64_bytes = 56,
                       locator64_bytes = 20;
-constexpr std::size_t most_comment = 0xffff;
+constexpr std::size_t max_comment = 0xffff;
 constexpr std::uint16_t stored = 0, deflated = 8, zip64_field = 1;
 constexpr std::uint32_t in_zip64 = 0xffffffff;
-constexpr std::uint64_t most_deflate_ratio = 1032;  // of zlib's format
+constexpr std::uint64_t max_deflate_ratio = 1032;  // of zlib's format
 
 /// Little-endian numbers at positions that are checked.
 class Reader {
@@ -63,7 +63,7 @@ struct Directory {
 
 Directory find_directory(const Reader& zip) {
   if (zip.size() < end_bytes) zip.fail("it is not an .npz file");
-  const std::size_t first = zip.size() - std::min(zip.size(), end_bytes + most_comment);
+  const std::size_t first = zip.size() - std::min(zip.size(), end_bytes + max_comment);
   for (std::size_t at = zip.size() - end_bytes + 1; at-- > first;) {
     if (zip.u32(at) != end_signature || at + end_bytes + zip.u16(at + 20) != zip.size()) continue;
     Directory directory{zip.u32(at + 16), zip.u16(at + 10)};
@@ -188,7 +188,7 @@ std::vector<std::byte> read_contents(const Reader& zip, const Entry& entry) {
   const std::span<const std::byte> packed = zip.part(begin, entry.packed);
   // Checked before memory is allocated for contents that cannot be there.
   const bool possible =
-      entry.method == stored ? entry.size == entry.packed : entry.size / most_deflate_ratio <= entry.packed;
+      entry.method == stored ? entry.size == entry.packed : entry.size / max_deflate_ratio <= entry.packed;
   if (!possible) zip.fail("the sizes of " + member + " are damaged; save the archive again");
   std::vector<std::byte> contents =
       entry.method == stored ? std::vector(packed.begin(), packed.end()) : inflated(packed, entry.size);

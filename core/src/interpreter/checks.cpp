@@ -17,7 +17,7 @@ using ir::Statement;
 
 namespace {
 
-constexpr std::size_t most_definitions = 8;
+constexpr std::size_t max_definitions = 8;
 
 std::string tuple(std::span<const std::int64_t> numbers) {
   std::string text = "(";
@@ -69,7 +69,7 @@ std::string describe(const ir::Kernel& kernel, const Machine& machine, const Sta
   std::vector<ir::ValueId> values;
   const auto add = [&](const Statement& from) {
     for (const ir::ValueId id : from.operands)
-      if (values.size() < most_definitions && std::find(values.begin(), values.end(), id) == values.end())
+      if (values.size() < max_definitions && std::find(values.begin(), values.end(), id) == values.end())
         values.push_back(id);
   };
   add(s);

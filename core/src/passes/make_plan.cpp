@@ -114,10 +114,10 @@ class Planner {
         plan_.has_merged = true;
       }
       if (segment.kind == Segment::Kind::reduce) {
-        const std::optional<std::size_t> behind = serial_after(i);
-        ir::Task final = builder.combine(planned.task, behind);
+        const std::optional<std::size_t> following = serial_after(i);
+        ir::Task final = builder.combine(planned.task, following);
         add(std::move(final), segment);
-        i = behind.value_or(i);
+        i = following.value_or(i);
       }
     }
   }
@@ -139,8 +139,8 @@ class Planner {
 
   // ---- phases
 
-  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. Blocks whose
-  // conflicts are meant may wait for each other, which blocks of one launch must not.
+  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. With
+  // conflicts_are_meant, blocks may wait for each other, which blocks of one launch must not.
   std::size_t end_of_region(std::size_t i) const {
     const std::int32_t region = draft_.segments[i].region;
     if (!options_.phases || region < 0 || draft_.are_meant(region)) return i;

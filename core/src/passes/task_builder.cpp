@@ -170,8 +170,8 @@ void TaskBuilder::append_test(const Repeat& repeat, std::size_t index, Block& ou
   out.statements.push_back(std::move(result));
 }
 
-ir::Task TaskBuilder::combine(const ir::Task& partial, std::optional<std::size_t> behind) {
-  ir::Task task = behind ? build(*behind) : ir::Task{};
+ir::Task TaskBuilder::combine(const ir::Task& partial, std::optional<std::size_t> following) {
+  ir::Task task = following ? build(*following) : ir::Task{};
   task.kind = ir::TaskKind::reduce_final;
   task.partials_offset = partial.partials_offset;
   task.result_offset = partial.result_offset;

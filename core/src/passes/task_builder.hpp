@@ -29,8 +29,8 @@ class TaskBuilder {
   ir::Task phases_of_region(std::size_t begin, std::size_t end);
 
   /// Builds the task that combines the partial results of `partial` and then runs the serial segment
-  /// `behind`.
-  ir::Task combine(const ir::Task& partial, std::optional<std::size_t> behind);
+  /// `following`.
+  ir::Task combine(const ir::Task& partial, std::optional<std::size_t> following);
 
  private:
   ir::ValueId fresh() { return task_.value_count++; }

@@ -26,7 +26,7 @@ inline constexpr float negligible = 1e-12f;
 
 /// A concurrent block, or the same work in program order, so that the two can be compared.
 template <class Body>
-void beside(bool regions, Body&& body, detail::Where where = detail::Where::current()) {
+void concurrent_block(bool regions, Body&& body, detail::Where where = detail::Where::current()) {
   if (regions)
     stream_parallel(body, where);
   else
@@ -151,7 +151,7 @@ inline auto flux_kernel(bool regions) {
         const Index rows = h.extent(0), cols = h.extent(1);
         const Value<float> step = clock[clock_step], shower = clock[clock_rain];
         const Value per_x = step / dx, per_y = step / dy;
-        beside(regions, [&] {
+        concurrent_block(regions, [&] {
           range_for(range(1, rows - 1), range(0, cols - 1), [&](Index r, Index c) {
             const EdgeFlux flux =
                 border_flux(side_of(h, qx, qy, r, c), side_of(h, qx, qy, r, c + 1), inside(r, c),
@@ -162,7 +162,7 @@ inline auto flux_kernel(bool regions) {
             east_along(r, c) = flux.along * per_x;
           });
         });
-        beside(regions, [&] {
+        concurrent_block(regions, [&] {
           range_for(range(0, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             const EdgeFlux flux =
                 border_flux(side_of(h, qy, qx, r, c), side_of(h, qy, qx, r + 1, c), inside(r, c),
@@ -173,7 +173,7 @@ inline auto flux_kernel(bool regions) {
             south_along(r, c) = flux.along * per_y;
           });
         });
-        beside(regions, [&] {
+        concurrent_block(regions, [&] {
           range_for(range(1, rows - 1), range(1, cols - 1),
                     [&](Index r, Index c) { rain(r, c) = rain_pattern(r, c) * shower; });
           rain_total[0] += reduce_sum(range(1, rows - 1), range(1, cols - 1),
@@ -205,13 +205,13 @@ inline void find_shares(const ReadField& h, const Field& share, const Field& eas
 /// Multiplies the flux of water across each edge by the share of the cell that it leaves.
 inline void apply_shares(bool regions, const Field& share, const Field& east, const Field& south) {
   const Index rows = share.extent(0), cols = share.extent(1);
-  beside(regions, [&] {
+  concurrent_block(regions, [&] {
     range_for(range(1, rows - 1), range(0, cols - 1), [&](Index r, Index c) {
       const Value flux = east(r, c);
       east(r, c) = flux * select(flux > 0.0f, share(r, c), share(r, c + 1));
     });
   });
-  beside(regions, [&] {
+  concurrent_block(regions, [&] {
     range_for(range(0, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
       const Value flux = south(r, c);
       south(r, c) = flux * select(flux > 0.0f, share(r, c), share(r + 1, c));

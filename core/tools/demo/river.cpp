@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "beside_kernels.hpp"
 #include "flow_kernels.hpp"
 #include "rank_kernels.hpp"
+#include "substance_kernels.hpp"
 
 namespace weir::demo {
 namespace {
@@ -128,26 +128,22 @@ struct RankKernels {
 
 struct RiverKernels::Set {
   Set(bool regions, bool cut)
-      : flux(flux_kernel(regions)), limit(limit_kernel(regions)), beside(beside_kernel(regions)) {
+      : flux(flux_kernel(regions)), limit(limit_kernel(regions)), substances(substance_kernel(regions)) {
     if (cut) over_ranks.emplace(regions);
   }
   decltype(clock_kernel()) clock = clock_kernel();
   decltype(flux_kernel(true)) flux;
   decltype(limit_kernel(true)) limit;
   decltype(update_kernel()) update = update_kernel();
-  decltype(beside_kernel(true)) beside;
+  decltype(substance_kernel(true)) substances;
   std::optional<RankKernels> over_ranks;
 
   std::vector<const Program*> programs() const {
     if (over_ranks)
-      return {&over_ranks->fastest.program(),
-              &over_ranks->advance.program(),
-              &flux.program(),
-              &over_ranks->share.program(),
-              &over_ranks->edges.program(),
-              &update.program(),
-              &beside.program()};
-    return {&clock.program(), &flux.program(), &limit.program(), &update.program(), &beside.program()};
+      return {&over_ranks->fastest.program(), &over_ranks->advance.program(), &flux.program(),
+              &over_ranks->share.program(),   &over_ranks->edges.program(),   &update.program(),
+              &substances.program()};
+    return {&clock.program(), &flux.program(), &limit.program(), &update.program(), &substances.program()};
   }
 };
 
@@ -322,11 +318,11 @@ void River::step(const StreamRef& stream, const RiverKernels& kernels) {
   }
   k.update(stream, f.h, f.rest, f.before, f.qx, f.qy, f.inside, f.clock, f.east, f.east_first, f.east_second,
            f.east_along, f.south, f.south_first, f.south_second, f.south_along, f.rain, p.gravity, p.manning);
-  k.beside(stream, f.before, f.h, f.rest, f.qx, f.qy, f.inside, f.clock, f.east, f.south, f.rain, f.zone,
-           f.dye[0], f.dye[1], f.dye[2], f.dye_part[0], f.dye_part[1], f.dye_part[2], f.dye_totals[0],
-           f.dye_totals[1], f.dye_totals[2], f.silt, f.silt_part, f.bed, f.silt_totals, f.statistics,
-           f.counts, f.histogram, p.gravity, p.manning, p.erosion_rate, p.critical_stress,
-           p.settling_velocity, p.water_density);
+  k.substances(stream, f.before, f.h, f.rest, f.qx, f.qy, f.inside, f.clock, f.east, f.south, f.rain, f.zone,
+               f.dye[0], f.dye[1], f.dye[2], f.dye_part[0], f.dye_part[1], f.dye_part[2], f.dye_totals[0],
+               f.dye_totals[1], f.dye_totals[2], f.silt, f.silt_part, f.bed, f.silt_totals, f.statistics,
+               f.counts, f.histogram, p.gravity, p.manning, p.erosion_rate, p.critical_stress,
+               p.settling_velocity, p.water_density);
 }
 
 RiverTotals River::totals(const StreamRef& stream) const {

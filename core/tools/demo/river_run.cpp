@@ -35,7 +35,7 @@ constexpr float deepest_cut = 60;  // metres, limit for open_hollows
 /// The longest wait of a rank for the others: the first one opens the hollows of the largest terrain
 /// meanwhile.
 constexpr std::chrono::minutes rank_limit{2};
-constexpr std::int64_t least_rows = 2;  // of a rank; maps need as many of the neighbours
+constexpr std::int64_t min_rows = 2;  // of a rank; maps need as many of the neighbours
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -84,10 +84,10 @@ Conditioning open_hollows(Terrain& piece, const std::filesystem::path& path, con
 Land prepare_land(const RiverOptions& options, const Ranks& ranks, std::ostream& log) {
   const std::filesystem::path path = options.terrain.empty() ? shipped_terrain() : options.terrain;
   Land land{read_terrain(path, options.units, ranks), {}};
-  if (land.shown.rows < least_rows * ranks.size() && !ranks.alone())
+  if (land.shown.rows < min_rows * ranks.size() && !ranks.alone())
     throw Error(ErrorCode::invalid, path.string() + ": " + std::to_string(land.shown.rows) +
                                         " rows are too few for " + std::to_string(ranks.size()) +
-                                        " ranks; use fewer ranks, of " + std::to_string(least_rows) +
+                                        " ranks; use fewer ranks, of " + std::to_string(min_rows) +
                                         " rows or more each");
   land.wet = land.shown;
   double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();

@@ -158,72 +158,56 @@ std::string_view ElfFile::string(std::uint64_t offset) const {
 }
 
 void ElfFile::read_dynamic() {
-  const std::byte* table = file_at(dynamic_.p_vaddr, dynamic_.p_filesz);
-  if (!table) refuse("has a dynamic section outside of its segments");
   std::uint64_t symbols = 0, hash = 0, gnu_hash = 0;
   Range relocations, jumps, compact;
   std::vector<std::uint64_t> needed;
-  bool ended = false;
-  for (std::uint64_t at = 0; !ended && at + sizeof(Elf64_Dyn) <= dynamic_.p_filesz; at += sizeof(Elf64_Dyn)) {
+  const DynamicField fields[] = {
+      {DT_STRTAB, strings_.address},
+      {DT_STRSZ, strings_.bytes},
+      {DT_SYMTAB, symbols},
+      {DT_HASH, hash},
+      {DT_GNU_HASH, gnu_hash},
+      {DT_RELA, relocations.address},
+      {DT_RELASZ, relocations.bytes},
+      {DT_JMPREL, jumps.address},
+      {DT_PLTRELSZ, jumps.bytes},
+      {DT_RELR, compact.address},
+      {DT_RELRSZ, compact.bytes},
+      {DT_INIT, init_},
+      {DT_FINI, fini_},
+      {DT_INIT_ARRAY, init_array_.address},
+      {DT_INIT_ARRAYSZ, init_array_.bytes},
+      {DT_FINI_ARRAY, fini_array_.address},
+      {DT_FINI_ARRAYSZ, fini_array_.bytes},
+  };
+  read_dynamic_entries(fields, needed);
+  if (!file_at(strings_.address, strings_.bytes) || strings_.bytes == 0)
+    refuse("has names outside of its segments");
+  for (const std::uint64_t offset : needed) needed_.push_back(string(offset));
+  if (!symbols || (!hash && !gnu_hash)) refuse("has no table of symbols");
+  read_symbols(symbols, gnu_hash ? count_by_gnu_hash(gnu_hash) : count_by_hash(hash));
+  read_relocations(relocations);
+  read_relocations(jumps);
+  read_compact_relocations(compact);
+  for (const std::uint64_t address : {init_, fini_})
+    if (address && !is_code(address)) refuse("has initialisation outside of its code");
+  for (const Range& array : {init_array_, fini_array_})
+    if (array.bytes % 8 || array.address % 8 || (array.bytes && !segment_at(array.address, array.bytes)))
+      refuse("has a list of initialisation functions outside of its segments");
+}
+
+// Other tags are versions, flags and bounds for prelinking, which loading does not need.
+void ElfFile::read_dynamic_entries(std::span<const DynamicField> fields, std::vector<std::uint64_t>& needed) {
+  const std::byte* table = file_at(dynamic_.p_vaddr, dynamic_.p_filesz);
+  if (!table) refuse("has a dynamic section outside of its segments");
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic_.p_filesz; at += sizeof(Elf64_Dyn)) {
     const auto entry = read<Elf64_Dyn>(table + at);
     const std::uint64_t value = entry.d_un.d_val;
     switch (entry.d_tag) {
       case DT_NULL:
-        ended = true;
-        break;
+        return;
       case DT_NEEDED:
         needed.push_back(value);
-        break;
-      case DT_STRTAB:
-        strings_.address = value;
-        break;
-      case DT_STRSZ:
-        strings_.bytes = value;
-        break;
-      case DT_SYMTAB:
-        symbols = value;
-        break;
-      case DT_HASH:
-        hash = value;
-        break;
-      case DT_GNU_HASH:
-        gnu_hash = value;
-        break;
-      case DT_RELA:
-        relocations.address = value;
-        break;
-      case DT_RELASZ:
-        relocations.bytes = value;
-        break;
-      case DT_JMPREL:
-        jumps.address = value;
-        break;
-      case DT_PLTRELSZ:
-        jumps.bytes = value;
-        break;
-      case DT_RELR:
-        compact.address = value;
-        break;
-      case DT_RELRSZ:
-        compact.bytes = value;
-        break;
-      case DT_INIT:
-        init_ = value;
-        break;
-      case DT_FINI:
-        fini_ = value;
-        break;
-      case DT_INIT_ARRAY:
-        init_array_.address = value;
-        break;
-      case DT_INIT_ARRAYSZ:
-        init_array_.bytes = value;
-        break;
-      case DT_FINI_ARRAY:
-        fini_array_.address = value;
-        break;
-      case DT_FINI_ARRAYSZ:
-        fini_array_.bytes = value;
         break;
       case DT_SYMENT:
         if (value != sizeof(Elf64_Sym)) refuse("has symbols of an unknown size");
@@ -239,23 +223,11 @@ void ElfFile::read_dynamic() {
       case DT_TEXTREL:
         refuse("has relocations in its code; compile it with -fPIC");
       default:
-        break;  // versions, flags, bounds for prelinking: not needed for loading
+        for (const DynamicField& field : fields)
+          if (field.tag == entry.d_tag) field.value = value;
     }
   }
-  if (!ended) refuse("has a dynamic section without an end");
-  if (!file_at(strings_.address, strings_.bytes) || strings_.bytes == 0)
-    refuse("has names outside of its segments");
-  for (const std::uint64_t offset : needed) needed_.push_back(string(offset));
-  if (!symbols || (!hash && !gnu_hash)) refuse("has no table of symbols");
-  read_symbols(symbols, gnu_hash ? count_by_gnu_hash(gnu_hash) : count_by_hash(hash));
-  read_relocations(relocations);
-  read_relocations(jumps);
-  read_compact_relocations(compact);
-  for (const std::uint64_t address : {init_, fini_})
-    if (address && !is_code(address)) refuse("has initialisation outside of its code");
-  for (const Range& array : {init_array_, fini_array_})
-    if (array.bytes % 8 || array.address % 8 || (array.bytes && !segment_at(array.address, array.bytes)))
-      refuse("has a list of initialisation functions outside of its segments");
+  refuse("has a dynamic section without an end");
 }
 
 std::uint64_t ElfFile::count_by_hash(std::uint64_t address) const {

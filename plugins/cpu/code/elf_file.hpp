@@ -77,6 +77,12 @@ class ElfFile {
   void read_segments();
   void check_sections();
   void read_dynamic();
+  /// An entry of the dynamic section, and the variable that receives its value.
+  struct DynamicField {
+    Elf64_Sxword tag;
+    std::uint64_t& value;
+  };
+  void read_dynamic_entries(std::span<const DynamicField> fields, std::vector<std::uint64_t>& needed);
   void read_symbols(std::uint64_t table, std::uint64_t count);
   void read_relocations(Range table);
   void read_compact_relocations(Range table);

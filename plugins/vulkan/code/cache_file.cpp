@@ -15,7 +15,7 @@ namespace weir::vulkan {
 namespace {
 
 constexpr std::uint64_t file_magic = 0x31'6b'76'72'69'65'77ull;  // "weirvk1"
-constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
 
 struct Header {
   std::uint64_t magic;
@@ -96,7 +96,7 @@ std::string file_name(const PhysicalDevice& device, const char* suffix) {
 std::string read_all(int file) {
   struct stat info {};
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 0 ||
-      static_cast<std::uint64_t>(info.st_size) > most_bytes)
+      static_cast<std::uint64_t>(info.st_size) > max_bytes)
     return "";
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   for (std::size_t done = 0; done < bytes.size();) {

@@ -6,7 +6,7 @@
 namespace weir::vulkan {
 namespace {
 constexpr const char* pipelines_suffix = ".pipelines";
-constexpr std::size_t most_pipeline_bytes = std::size_t{256} << 20;
+constexpr std::size_t max_pipeline_bytes = std::size_t{256} << 20;
 }  // namespace
 
 VkPipelineCache load_pipeline_cache(const PhysicalDevice& physical, VkDevice device,
@@ -28,7 +28,7 @@ void save_pipeline_cache(const PhysicalDevice& physical, VkDevice device, const 
                          VkPipelineCache cache) noexcept {
   try {
     std::size_t size = 0;
-    if (vk.vkGetPipelineCacheData(device, cache, &size, nullptr) < 0 || size > most_pipeline_bytes) return;
+    if (vk.vkGetPipelineCacheData(device, cache, &size, nullptr) < 0 || size > max_pipeline_bytes) return;
     std::string data(size, '\0');
     if (vk.vkGetPipelineCacheData(device, cache, &size, data.data()) != VK_SUCCESS) return;
     data.resize(size);

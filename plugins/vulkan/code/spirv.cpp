@@ -14,7 +14,7 @@ using sdk::format_text;
 using Words = std::span<const std::uint32_t>;
 
 constexpr std::uint32_t magic = 0x07230203, newest = 0x00010600, header_words = 5;
-constexpr std::uint32_t most_ids = 4u << 20;  // SPIR-V's own limit
+constexpr std::uint32_t max_ids = 4u << 20;  // SPIR-V's own limit
 
 enum Operation : std::uint32_t {
   op_entry_point = 15,
@@ -134,8 +134,8 @@ std::string read_spirv(Words words, SpirvModule& out) {
     return format_text("it begins with 0x%08x; expected SPIR-V's 0x%08x", words[0], magic);
   if (words[1] > newest)
     return format_text("it is of SPIR-V %u.%u; expected up to 1.6", words[1] >> 16, words[1] >> 8 & 0xffu);
-  if (words[3] == 0 || words[3] > most_ids)
-    return format_text("its bound of ids is %u; expected 1 to %u", words[3], most_ids);
+  if (words[3] == 0 || words[3] > max_ids)
+    return format_text("its bound of ids is %u; expected 1 to %u", words[3], max_ids);
   out = {};
   out.version = words[1];
   return Reader(out).read(words);

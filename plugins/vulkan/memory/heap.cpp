@@ -18,12 +18,12 @@ std::uint32_t memory_type(const PhysicalDevice& device, VkMemoryPropertyFlags ne
                                           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD |
                                           VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
   std::uint32_t best = 32;
-  int most = -1;
+  int best_score = -1;
   for (std::uint32_t i = 0; i < device.memory.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = device.memory.memoryTypes[i].propertyFlags;
     if ((flags & needed) != needed || (flags & never)) continue;
-    if (const int score = __builtin_popcount(flags & wanted); score > most) {
-      most = score;
+    if (const int score = __builtin_popcount(flags & wanted); score > best_score) {
+      best_score = score;
       best = i;
     }
   }
@@ -84,12 +84,12 @@ Block& Heap::add_block(std::uint32_t index, std::uint64_t size) {
     sdk::fail(WEIR_ERROR_OUT_OF_MEMORY,
               "cannot reserve %" PRIu64 " bytes: %" PRIu64 " of the heap's %" PRIu64 " bytes are reserved",
               size, arena.reserved, arena.limit);
-  const std::uint64_t most = std::min<std::uint64_t>(physical_->properties11.maxMemoryAllocationSize,
-                                                     physical_->properties13.maxBufferSize);
-  if (size > most)
+  const std::uint64_t max_size = std::min<std::uint64_t>(physical_->properties11.maxMemoryAllocationSize,
+                                                         physical_->properties13.maxBufferSize);
+  if (size > max_size)
     sdk::fail(WEIR_ERROR_OUT_OF_MEMORY,
               "cannot reserve %" PRIu64 " bytes: device '%s' allocates at most %" PRIu64 " bytes at once",
-              size, physical_->properties.deviceName, most);
+              size, physical_->properties.deviceName, max_size);
   auto block = std::make_unique<Block>();
   block->size = size;
   block->arena = index;

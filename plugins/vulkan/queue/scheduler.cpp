@@ -284,8 +284,8 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<
   lock.lock();
   Lines lines;
   for (Queue::Submitted& one : done) {
-    // Whoever sees this step complete sees what it waited for complete, too; that is on other queues, whose
-    // threads may be late.
+    // A step is reported as complete only after the steps that it waited for. Those are on other queues,
+    // whose threads may be late.
     for (const Mark& mark : one.step.waits) mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
     Line& line = *one.line;
     line.in_flight.pop_front();

@@ -1,7 +1,8 @@
 // The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code
-// can be loaded yet. It passes levels 0 and 1 of weir-conformance; replace the functions by those of your
-// device one by one. <weir/driver.h> is the contract. <weir/sdk/table.hpp> documents the checks that precede
-// each call of these functions.
+// can be loaded yet. It passes level 1 of the conformance suite; at levels 2 and 3, requirements that need
+// kernels are reported as unsupported. Replace the functions by those of your device one by one.
+// <weir/driver.h> is the contract. <weir/sdk/table.hpp> documents the checks that precede each call of these
+// functions.
 #include <unistd.h>
 
 #include <cstdlib>

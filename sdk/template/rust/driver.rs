@@ -1,6 +1,6 @@
 //! The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code can be
-//! loaded yet. It passes levels 0 to 2 of weir-conformance; replace the functions by those of your device one by
-//! one. The SDK's <weir/driver.h> is the contract; `abi` is that header in Rust.
+//! loaded yet. It passes level 1 of the conformance suite; at levels 2 and 3, requirements that need kernels are
+//! reported as unsupported. Replace the functions by those of your device one by one. The SDK's <weir/driver.h> is the contract; `abi` is that header in Rust.
 use std::alloc::Layout;
 use std::os::raw::c_char;
 use std::panic::{catch_unwind, AssertUnwindSafe};

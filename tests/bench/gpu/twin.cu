@@ -54,8 +54,8 @@ __global__ void triad_kernel(float4* __restrict__ a, const float4* __restrict__ 
   }
 }
 
-constexpr unsigned most_partials = 1 << 16;
-__device__ float partials[most_partials];
+constexpr unsigned max_partials = 1 << 16;
+__device__ float partials[max_partials];
 __device__ unsigned arrived;
 
 __device__ float sum_of_block(float value) {

@@ -72,7 +72,7 @@ Ended ProgramRun::start(const std::string& filter, std::vector<std::string> argu
   if (child == 0) {  // other threads exist: only async-signal-safe calls
     dup2(pipe_ends[1], STDOUT_FILENO);
     dup2(pipe_ends[1], STDERR_FILENO);
-    alarm(most_seconds);  // kept by exec: a signal ends a program that hangs
+    alarm(max_seconds);  // kept by exec: a signal ends a program that hangs
     execve(program_.c_str(), raw_arguments.data(), raw_environment.data());
     _exit(127);
   }

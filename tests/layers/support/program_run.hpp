@@ -12,7 +12,7 @@
 namespace weir::test {
 
 /// SIGALRM ends a longer run. Some tests wait 30 seconds before they fail.
-inline constexpr unsigned most_seconds = 120;
+inline constexpr unsigned max_seconds = 120;
 
 /// The result of a run.
 struct Ended {

@@ -11,15 +11,15 @@ namespace weir::hipsim {
 using AtomicFunction = u64 (*)(u64 old, u64 data, u64 compare);
 
 struct AtomicName {
-  std::string_view
-      old_global;         ///< as in global_atomic_NAME before GFX11, with _x2 for 64 bits; empty if absent
-  std::string_view name;  ///< as in global_atomic_NAME from GFX11 on, and in ds_NAME
+  /// As in global_atomic_NAME before GFX11, with _x2 for 64 bits; empty if absent.
+  std::string_view old_global;
+  /// As in global_atomic_NAME from GFX11 on, and in ds_NAME.
+  std::string_view name;
   unsigned bytes;
   AtomicFunction function;
   bool compares = false;
 };
 
-/// All of them.
 inline constexpr std::size_t atomic_name_count = 45;
 extern const AtomicName atomic_names[atomic_name_count];
 

@@ -106,7 +106,7 @@ concept AnyTraced = Traced<A> || Traced<B>;
 
 /// bool, in a form that depends on A, so that Value<bool> may still be incomplete.
 template <class A>
-using bool_beside = std::conditional_t<Traced<A>, bool, bool>;
+using dependent_bool = std::conditional_t<Traced<A>, bool, bool>;
 /// A standard output stream, recognised without including <ostream>.
 template <class S>
 concept OutputStream = requires(std::remove_cvref_t<S>& s) {
@@ -154,7 +154,7 @@ auto operator&&(A&&, B&&) {
       detail::always_false<A, B>,
       "&& cannot skip its right side in a kernel: use & (or and_) where both sides may be evaluated, nested "
       "if_ where the right side must not be");
-  return detail::refused<Value<detail::bool_beside<A>>>();
+  return detail::refused<Value<detail::dependent_bool<A>>>();
 }
 template <class A, class B>
   requires detail::AnyTraced<A, B>
@@ -163,7 +163,7 @@ auto operator||(A&&, B&&) {
       detail::always_false<A, B>,
       "|| cannot skip its right side in a kernel: use | (or or_) where both sides may be evaluated, nested "
       "if_ where the right side must not be");
-  return detail::refused<Value<detail::bool_beside<A>>>();
+  return detail::refused<Value<detail::dependent_bool<A>>>();
 }
 
 template <detail::OutputStream S, class A>

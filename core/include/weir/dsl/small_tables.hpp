@@ -18,7 +18,7 @@ namespace weir::detail {
 inline constexpr std::size_t largest_unrolled = 4;
 /// Sweeps after which Jacobi's methods end at the latest. They converge quadratically: 12 x 12 matrices take
 /// fewer than 10.
-inline constexpr int most_sweeps = 30;
+inline constexpr int max_sweeps = 30;
 
 /// R x C variables of a kernel. Indices are host numbers, traced in tables of `Loops`.
 template <class T, std::size_t R, std::size_t C, bool Loops>
@@ -142,7 +142,7 @@ struct InKernel {
   static void sweep(F&& body) {
     Var<bool> active = true;
     Var<std::int32_t> sweeps = 0;
-    while_([&] { return Value(active) & (sweeps < most_sweeps); },
+    while_([&] { return Value(active) & (sweeps < max_sweeps); },
            [&] {
              active = false;
              sweeps += 1;
@@ -191,7 +191,7 @@ struct OnHost {
   template <class F>
   static void sweep(F&& body) {
     bool active = true;
-    for (int sweeps = 0; active && sweeps < most_sweeps; ++sweeps) {
+    for (int sweeps = 0; active && sweeps < max_sweeps; ++sweeps) {
       active = false;
       body(active);
     }

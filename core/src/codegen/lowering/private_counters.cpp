@@ -12,13 +12,13 @@ using llvm::Value;
 namespace {
 
 /// Of 4 bytes each.
-constexpr std::uint32_t most_private_counters = 4096;
+constexpr std::uint32_t max_private_counters = 4096;
 
 class PrivateCounters : private FunctionPart {
  public:
   PrivateCounters(TaskFunction& f, std::uint32_t array)
       : FunctionPart(f), array_(array), count_(f.arguments.extent(array, 0)) {
-    llvm::Type* counters = llvm::ArrayType::get(type_, most_private_counters);
+    llvm::Type* counters = llvm::ArrayType::get(type_, max_private_counters);
     counters_ = threads_ ? static_cast<Value*>(f.block_memory(counters, "_counters"))
                          : stack_slot(counters, 1, "counters");
   }
@@ -27,7 +27,7 @@ class PrivateCounters : private FunctionPart {
     llvm::BasicBlock* clear = new_block("counters");
     llvm::BasicBlock* direct = new_block("counters.direct");
     llvm::BasicBlock* done = new_block("counters.done");
-    Value* pays = b_.CreateAnd(b_.CreateICmpULE(count_, i64(most_private_counters)), saves_additions(space));
+    Value* pays = b_.CreateAnd(b_.CreateICmpULE(count_, i64(max_private_counters)), saves_additions(space));
     b_.CreateCondBr(pays, clear, direct);
 
     b_.SetInsertPoint(clear);

@@ -24,9 +24,10 @@ Space space_of(TaskFunction& f, const Iteration& around, const ir::Statement& lo
 Value* saturating_product(TaskFunction& f, Value* a, Value* b) {
   if (f.device.assumptions().index32) return f.b.CreateMul(a, b, "", true, true);
   Value* both = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::umul_with_overflow, a, b);
-  Value* most = f.i64(~std::uint64_t{0} >> 1);
-  Value* product = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, f.b.CreateExtractValue(both, 0), most);
-  return f.b.CreateSelect(f.b.CreateExtractValue(both, 1), most, product);
+  Value* max_count = f.i64(~std::uint64_t{0} >> 1);
+  Value* product =
+      f.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, f.b.CreateExtractValue(both, 0), max_count);
+  return f.b.CreateSelect(f.b.CreateExtractValue(both, 1), max_count, product);
 }
 
 }  // namespace weir::codegen

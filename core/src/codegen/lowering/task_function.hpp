@@ -57,7 +57,7 @@ struct TaskFunction {
   void jump(llvm::BasicBlock* to);
   bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
   /// Whether the task runs so many short loops that their instructions, not their iterations, take its time.
-  bool keeps_code_small() const { return loops_ > most_fast_loops; }
+  bool keeps_code_small() const { return loops_ > max_fast_loops; }
   /// Whether the task has atomic operations on a local that the threads of a group share.
   bool updates(std::uint32_t shared) const { return updated_.contains(shared); }
   /// The number of a statement that can fail, for error records.
@@ -107,7 +107,7 @@ struct TaskFunction {
 
   void number_sites(const ir::Block& block);
 
-  static constexpr std::size_t most_fast_loops = 16;
+  static constexpr std::size_t max_fast_loops = 16;
   std::size_t loops_ = 0;  ///< parallel loops and reductions
   std::size_t phase_ = 0;
   std::vector<BlockMemory> block_memory_;

@@ -138,13 +138,14 @@ Value* saturating(Builder& b, ID id, Value* x, Value* y) {
 Value* convert_saturating(Builder& b, bool with_sign, Value* x, llvm::Type* to) {
   const unsigned width = to->getIntegerBitWidth();
   const llvm::fltSemantics& kind = x->getType()->getFltSemantics();
-  const llvm::APInt least = with_sign ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getZero(width);
-  const llvm::APInt most =
+  const llvm::APInt min_value =
+      with_sign ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getZero(width);
+  const llvm::APInt max_value =
       with_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
   // Both bounds are the last numbers inside the range.
   llvm::APFloat low(kind), high(kind);
-  low.convertFromAPInt(least, with_sign, llvm::APFloat::rmTowardZero);
-  high.convertFromAPInt(most, with_sign, llvm::APFloat::rmTowardZero);
+  low.convertFromAPInt(min_value, with_sign, llvm::APFloat::rmTowardZero);
+  high.convertFromAPInt(max_value, with_sign, llvm::APFloat::rmTowardZero);
   Value* below = b.CreateFCmpOLT(x, llvm::ConstantFP::get(x->getType(), low));
   Value* above = b.CreateFCmpOGT(x, llvm::ConstantFP::get(x->getType(), high));
   // Narrow types by way of words: an instruction of a device need not have them.
@@ -154,8 +155,8 @@ Value* convert_saturating(Builder& b, bool with_sign, Value* x, llvm::Type* to) 
   Value* whole =
       with_sign || width < word_bits ? b.CreateFPToSI(inside, through) : b.CreateFPToUI(inside, through);
   Value* result = b.CreateTrunc(whole, to);
-  result = b.CreateSelect(below, llvm::ConstantInt::get(to, least), result);
-  return b.CreateSelect(above, llvm::ConstantInt::get(to, most), result);
+  result = b.CreateSelect(below, llvm::ConstantInt::get(to, min_value), result);
+  return b.CreateSelect(above, llvm::ConstantInt::get(to, max_value), result);
 }
 
 Value* copy_sign(Builder& b, Value* x, Value* sign) {

@@ -61,9 +61,9 @@ class Numbers {
     return real(rounded_bits(sign, exponent, significand));
   }
   Value* rounded_bits(Value* sign, Value* exponent, Value* significand) {
-    const std::uint64_t least = 1 - bias_;
-    Value* tiny = b_.CreateICmpSLT(exponent, number(least));
-    Value* missing = b_.CreateSub(number(least), exponent);
+    const std::uint64_t min_exponent = 1 - bias_;
+    Value* tiny = b_.CreateICmpSLT(exponent, number(min_exponent));
+    Value* missing = b_.CreateSub(number(min_exponent), exponent);
     missing = b_.CreateSelect(b_.CreateICmpUGT(missing, number(63)), number(63), missing);
     Value* kept =
         b_.CreateSelect(tiny, jammed(significand, b_.CreateSelect(tiny, missing, number(0))), significand);
@@ -73,7 +73,7 @@ class Numbers {
     Value* up = b_.CreateLShr(b_.CreateAdd(kept, number(half)), shift);
     Value* even = b_.CreateAnd(up, number(~std::uint64_t{1}));
     Value* result = b_.CreateSelect(b_.CreateICmpEQ(below, number(half)), even, up);
-    Value* field = b_.CreateSelect(tiny, number(0), b_.CreateSub(exponent, number(least)));
+    Value* field = b_.CreateSelect(tiny, number(0), b_.CreateSub(exponent, number(min_exponent)));
     // A carry out of the fraction goes into the exponent, and from the largest number to infinity.
     result = b_.CreateAdd(b_.CreateShl(field, fraction_), result);
     result = b_.CreateSelect(b_.CreateICmpSGT(exponent, number(bias_)), infinity(), result);

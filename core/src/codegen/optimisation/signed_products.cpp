@@ -28,7 +28,7 @@ bool rounds_product_to_half(const llvm::Instruction& i) {
   return !operation || operation->getOpcode() != llvm::Instruction::FMul || !operation->hasNoSignedZeros();
 }
 
-/// `number`, about which instruction selection knows nothing: the result of an assembly without instructions.
+/// `number` as the result of an assembly without instructions, so instruction selection cannot combine it.
 llvm::Value* opaque(llvm::IRBuilder<>& b, llvm::Value* number) {
   llvm::Type* type = b.getFloatTy();
   auto* const signature = llvm::FunctionType::get(type, {type}, false);

@@ -238,11 +238,11 @@ class Widening {
     };
     const auto one = [&](llvm::Intrinsic::ID id, Value* x) { return b_.CreateUnaryIntrinsic(id, x); };
     const auto constant = [&](const llvm::APInt& v) { return b_.getInt(v); };
-    Value* const most_unsigned = constant(llvm::APInt::getLowBitsSet(word_bits, bits));
-    Value* const most = constant(llvm::APInt::getSignedMaxValue(bits).sext(word_bits));
-    Value* const least = constant(llvm::APInt::getSignedMinValue(bits).sext(word_bits));
+    Value* const max_unsigned = constant(llvm::APInt::getLowBitsSet(word_bits, bits));
+    Value* const max_signed = constant(llvm::APInt::getSignedMaxValue(bits).sext(word_bits));
+    Value* const min_signed = constant(llvm::APInt::getSignedMinValue(bits).sext(word_bits));
     const auto clamped = [&](Value* v) {
-      return both(llvm::Intrinsic::smin, both(llvm::Intrinsic::smax, v, least), most);
+      return both(llvm::Intrinsic::smin, both(llvm::Intrinsic::smax, v, min_signed), max_signed);
     };
     using namespace llvm::Intrinsic;
     switch (const ID id = call.getIntrinsicID()) {
@@ -278,7 +278,7 @@ class Widening {
         return {b_.CreateTrunc(b_.CreateLShr(pair, b_.CreateZExt(by, wide)), word_)};
       }
       case uadd_sat:
-        return {both(umin, b_.CreateAdd(zero(0), zero(1)), most_unsigned), true, false};
+        return {both(umin, b_.CreateAdd(zero(0), zero(1)), max_unsigned), true, false};
       case usub_sat: {
         Value *a = zero(0), *b = zero(1);
         return {b_.CreateSub(both(umax, a, b), b), true, false};
@@ -292,7 +292,7 @@ class Widening {
                 true};
       case fptoui_sat:
         return {both(umin, b_.CreateIntrinsic(fptoui_sat, {word_, operand(0)->getType()}, {operand(0)}),
-                     most_unsigned),
+                     max_unsigned),
                 true, false};
       case ucmp:
       case scmp: {

@@ -70,7 +70,7 @@ llvm::Type* local_scalar(const Value* address) {
 /// stored as such, so that OpaqueZeros finds them.
 void expand_fill(llvm::MemSetInst& fill) {
   const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
-  constexpr std::uint64_t most_stores = 16;
+  constexpr std::uint64_t max_stores = 16;
   Value* const length = fill.getLength();
   const unsigned even_bits =
       llvm::computeKnownBits(length, fill.getFunction()->getDataLayout()).countMinTrailingZeros();
@@ -89,7 +89,7 @@ void expand_fill(llvm::MemSetInst& fill) {
                             at.CreateInBoundsGEP(type, fill.getRawDest(), k), llvm::Align(size));
     };
     const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
-    if (known && known->getZExtValue() <= most_stores) {
+    if (known && known->getZExtValue() <= max_stores) {
       for (std::uint64_t k = 0; k < known->getZExtValue(); ++k) store(b, b.getInt64(k));
     } else {
       Value* const any = b.CreateICmpNE(count, llvm::ConstantInt::get(count->getType(), 0));

@@ -109,8 +109,8 @@ llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& 
     }
     if (!argument.is_address()) continue;
     const bool array = argument.kind == Kind::array;
-    // What one thread writes before a barrier another reads after it, through the same argument. LLVM takes a
-    // barrier for a call that cannot access memory without an alias.
+    // After a barrier, a thread may read elements that another thread wrote before it, through the same
+    // argument. LLVM assumes that a barrier does not access memory that has no alias.
     const bool read_only = array && !writes(task.body, argument.parameter);
     const bool exchanged = has_barriers(task) && !read_only;
     if ((!array || assumptions_.no_alias) && !exchanged) f->addParamAttr(p, llvm::Attribute::NoAlias);

@@ -44,7 +44,7 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
 }
 
 // Limits the number of concurrent trials.
-constexpr std::size_t most_trials = 8;
+constexpr std::size_t max_trials = 8;
 
 // Uses the findings of the driver's trial instead of loading it in this process.
 void take_findings(Candidate& candidate, Findings findings) {
@@ -162,7 +162,7 @@ void Discovery::examine(std::optional<std::string_view> name) {
   std::size_t begun = 0;
   try {
     for (std::size_t i = 0; i < round.size(); ++i) {
-      while (begun < std::min(round.size(), i + most_trials)) begin(round[begun++]);
+      while (begun < std::min(round.size(), i + max_trials)) begin(round[begun++]);
       finish(round[i]);
     }
   } catch (...) {

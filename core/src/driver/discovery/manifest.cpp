@@ -44,11 +44,11 @@ std::string in_quotes(std::string_view text) {
 
 // The parser's messages quote the text, which may have any length and contain any bytes.
 std::string printable(std::string_view words) {
-  constexpr std::size_t most = 160;
-  std::string text(words.substr(0, most));
+  constexpr std::size_t max_characters = 160;
+  std::string text(words.substr(0, max_characters));
   std::ranges::replace_if(
       text, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return words.size() > most ? text + "..." : text;
+  return words.size() > max_characters ? text + "..." : text;
 }
 
 // A C0 or C1 control character or DEL. `text` is UTF-8, which the parser has checked.

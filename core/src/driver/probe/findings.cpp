@@ -9,15 +9,15 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t most_text = 4096;
-constexpr std::size_t most_layers = 64;
+constexpr std::size_t max_text = 4096;
+constexpr std::size_t max_layers = 64;
 
 // Numbers are 64 bits wide in native byte order; a text is its length followed by its bytes.
 class FindingsWriter {
  public:
   void number(std::uint64_t value) { raw(&value, sizeof value); }
   void text(std::string_view value) {
-    value = value.substr(0, most_text);
+    value = value.substr(0, max_text);
     number(value.size());
     raw(value.data(), value.size());
   }
@@ -32,15 +32,15 @@ class FindingsReader {
  public:
   explicit FindingsReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// A number above `most` is a fault, after which every read returns zero.
-  std::uint64_t number(std::uint64_t most) {
+  /// A number above `max_value` is a fault, after which every read returns zero.
+  std::uint64_t number(std::uint64_t max_value) {
     std::uint64_t value = 0;
     raw(&value, sizeof value);
-    if (value > most) sound_ = false;
+    if (value > max_value) sound_ = false;
     return sound_ ? value : 0;
   }
   std::string text() {
-    const std::uint64_t size = number(std::min<std::uint64_t>(most_text, rest_.size()));
+    const std::uint64_t size = number(std::min<std::uint64_t>(max_text, rest_.size()));
     std::string value(sound_ ? size : 0, '\0');
     raw(value.data(), value.size());
     return value;
@@ -76,7 +76,7 @@ std::string encode(const Findings& findings) {
     out.text(findings.identity->version);
     out.text(findings.identity->vendor);
     out.number(findings.identity->abi_version);
-    const std::size_t layers = std::min(findings.identity->layers.size(), most_layers);
+    const std::size_t layers = std::min(findings.identity->layers.size(), max_layers);
     out.number(layers);
     for (std::size_t i = 0; i < layers; ++i) {
       out.text(findings.identity->layers[i].name);
@@ -108,7 +108,7 @@ std::optional<Findings> decode_findings(std::string_view bytes) {
     findings.identity->version = in.text();
     findings.identity->vendor = in.text();
     findings.identity->abi_version = static_cast<std::uint32_t>(in.number(UINT32_MAX));
-    for (std::uint64_t left = in.number(most_layers); left > 0 && in.sound(); --left) {
+    for (std::uint64_t left = in.number(max_layers); left > 0 && in.sound(); --left) {
       LayerIdentity& layer = findings.identity->layers.emplace_back();
       layer.name = in.text();
       layer.options = in.text();
@@ -116,7 +116,7 @@ std::optional<Findings> decode_findings(std::string_view bytes) {
     }
   }
   findings.layers_problem = in.text();
-  for (std::uint64_t left = in.number(most_driver_devices); left > 0 && in.sound(); --left) {
+  for (std::uint64_t left = in.number(max_driver_devices); left > 0 && in.sound(); --left) {
     weir_device_info device{};
     in.raw(&device, sizeof device);
     terminate_texts(device);

@@ -21,7 +21,7 @@ struct Findings {
 };
 
 /// The limit of encoded findings; longer texts are truncated.
-inline constexpr std::size_t most_findings_bytes = std::size_t{4} << 20;
+inline constexpr std::size_t max_findings_bytes = std::size_t{4} << 20;
 
 std::string encode(const Findings& findings);
 

@@ -21,7 +21,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint64_t least_alignment = 64;
+constexpr std::uint64_t min_alignment = 64;
 constexpr std::string_view machine = WEIR_MACHINE;
 
 TrustedFile open_if_trusted(const std::filesystem::path& file, std::string_view remedy) {
@@ -67,9 +67,9 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
            fmt::format("it cannot count its devices: {}", failure_words(result, status)),
            failure_remedy(PluginKind::driver, result));
   if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
-  if (count > most_driver_devices)
+  if (count > max_driver_devices)
     refuse(DriverStatus::broken,
-           fmt::format("it reports {} devices; at most {} are expected", count, most_driver_devices),
+           fmt::format("it reports {} devices; at most {} are expected", count, max_driver_devices),
            tell_author(PluginKind::driver));
   return count;
 }
@@ -83,9 +83,9 @@ void check_device(const GpuDriver& driver, std::uint32_t index, const weir_devic
     fault(fmt::format("claims the capability bit {}, but the driver's table lacks its functions: {}",
                       std::countr_zero(bit), slots_of(bit)));
   }
-  if (info.memory_alignment < least_alignment || !std::has_single_bit(info.memory_alignment))
+  if (info.memory_alignment < min_alignment || !std::has_single_bit(info.memory_alignment))
     fault(fmt::format("reports a memory alignment of {}; a power of two of at least {} is expected",
-                      info.memory_alignment, least_alignment));
+                      info.memory_alignment, min_alignment));
   if (info.argument_style > WEIR_ARGUMENT_BUFFER)
     fault(fmt::format("reports the argument style {}; 0 or 1 is expected", info.argument_style));
   if (info.code_target_count > WEIR_MAX_CODE_TARGETS)

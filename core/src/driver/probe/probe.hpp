@@ -41,7 +41,7 @@ void open_and_close(const GpuDriver& driver, const std::function<void(ProbeStep)
 void add_layers(Candidate& candidate);
 
 /// The limit of a driver's devices; a driver with more is refused.
-inline constexpr std::uint32_t most_driver_devices = 1024;
+inline constexpr std::uint32_t max_driver_devices = 1024;
 
 /// Terminates every text of `info` inside its array.
 void terminate_texts(weir_device_info& info);

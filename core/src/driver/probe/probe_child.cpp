@@ -39,14 +39,14 @@ void reap(pid_t process) {
   }
 }
 
-constexpr std::size_t most_report_bytes = most_findings_bytes + 64 * 1024;
+constexpr std::size_t max_report_bytes = max_findings_bytes + 64 * 1024;
 
 // Reads the helper's output until it closes the descriptor, or until `until`, which sets `late`. Output that
 // is already available is read in either case.
 std::string read_report(int descriptor, Clock::time_point until, bool& late) {
   std::string report;
   std::vector<char> buffer(64 * 1024);
-  while (report.size() < most_report_bytes) {
+  while (report.size() < max_report_bytes) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd waited{descriptor, POLLIN, 0};
     const int ready = poll(&waited, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));

@@ -19,7 +19,7 @@ using Ending = ProbeOutcome::Ending;
 
 constexpr std::array<std::string_view, 5> ending_words{"completed", "crashed", "hung", "exited",
                                                        "interrupted"};
-constexpr std::size_t most_kept_effects = 16;
+constexpr std::size_t max_kept_effects = 16;
 
 // "SIGSEGV (Segmentation fault)"
 std::string signal_text(std::int64_t number) {
@@ -51,7 +51,7 @@ bool is_sound(const ProbeOutcome& outcome) {
 
 ProbeOutcome kept_part(ProbeOutcome outcome) {
   std::erase_if(outcome.effects, [](const SideEffect& effect) { return !harms_others(effect); });
-  if (outcome.effects.size() > most_kept_effects) outcome.effects.resize(most_kept_effects);
+  if (outcome.effects.size() > max_kept_effects) outcome.effects.resize(max_kept_effects);
   return outcome;
 }
 
@@ -73,7 +73,7 @@ std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text) {
   ProbeOutcome outcome{static_cast<Ending>(*ending), *step, number};
   while (!text.empty()) {
     const auto effect = parse_side_effect(next_word(text));
-    if (!effect || outcome.effects.size() == most_side_effects) return std::nullopt;
+    if (!effect || outcome.effects.size() == max_side_effects) return std::nullopt;
     outcome.effects.push_back(*effect);
   }
   return outcome;

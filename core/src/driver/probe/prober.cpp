@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Ending = ProbeOutcome::Ending;
 
-constexpr std::uint32_t most_seconds = 3600;
+constexpr std::uint32_t max_seconds = 3600;
 
 void add_note(Candidate& candidate, std::string_view words) {
   if (!candidate.note.empty()) candidate.note += "; ";
@@ -52,7 +52,7 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs) {
     return policy;
   }
   policy.limit =
-      parse_seconds("WEIR_PROBE", inputs.weir_probe, most_seconds, ", or off").value_or(policy.limit);
+      parse_seconds("WEIR_PROBE", inputs.weir_probe, max_seconds, ", or off").value_or(policy.limit);
   return policy;
 }
 

@@ -63,7 +63,7 @@ std::int64_t limit_value(rlim_t limit) {
 
 // A text of fixed size, because this code must not allocate.
 struct ShortText {
-  std::array<char, most_effect_name + 1> text{};
+  std::array<char, max_effect_name + 1> text{};
   explicit ShortText(const char* format, int number) { snprintf(text.data(), text.size(), format, number); }
   explicit ShortText(const char* prefix, const char* name) {
     snprintf(text.data(), text.size(), "%s%s", prefix, name);
@@ -175,7 +175,7 @@ constexpr std::array locale_categories{
 void EffectLog::add(Change change, ProbeStep during, std::string_view name, std::int64_t before,
                     std::int64_t after) noexcept {
   const std::size_t used = std::min<std::size_t>(count, records.size());
-  name = name.substr(0, most_effect_name);
+  name = name.substr(0, max_effect_name);
   for (std::size_t i = 0; i < used; ++i)
     if (records[i].change == change && records[i].before == before && name == records[i].name.data()) return;
   if (used == records.size()) return;
@@ -195,7 +195,7 @@ std::vector<SideEffect> EffectLog::read() const {
     const EffectRecord& record = records[i];
     if (static_cast<std::size_t>(record.change) >= change_count || record.during > ProbeStep::exit) continue;
     effects.push_back({record.change, record.during, record.before, record.after,
-                       std::string(record.name.data(), strnlen(record.name.data(), most_effect_name))});
+                       std::string(record.name.data(), strnlen(record.name.data(), max_effect_name))});
   }
   return effects;
 }

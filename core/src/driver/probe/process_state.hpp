@@ -25,11 +25,11 @@ struct EffectRecord {
   Change change;
   ProbeStep during;
   std::int64_t before, after;
-  std::array<char, most_effect_name + 1> name;
+  std::array<char, max_effect_name + 1> name;
 };
 struct EffectLog {
   std::uint32_t count;
-  std::array<EffectRecord, most_side_effects> records;
+  std::array<EffectRecord, max_side_effects> records;
 
   /// Records an effect once: repeated changes of the same kind and name are dropped.
   void add(Change change, ProbeStep during, std::string_view name, std::int64_t before = 0,

@@ -67,7 +67,7 @@ bool is_plain(unsigned char c) {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const unsigned char c : text.substr(0, most_effect_name)) {
+  for (const unsigned char c : text.substr(0, max_effect_name)) {
     if (is_plain(c))
       out += static_cast<char>(c);
     else
@@ -91,7 +91,7 @@ std::optional<std::string> unescaped(std::string_view text) {
     out += static_cast<char>(value);
     i += 2;
   }
-  if (out.size() > most_effect_name) return std::nullopt;
+  if (out.size() > max_effect_name) return std::nullopt;
   return out;
 }
 

@@ -64,8 +64,8 @@ struct SideEffect {
   bool operator==(const SideEffect&) const = default;
 };
 
-inline constexpr std::size_t most_effect_name = 64;
-inline constexpr std::size_t most_side_effects = 64;
+inline constexpr std::size_t max_effect_name = 64;
+inline constexpr std::size_t max_side_effects = 64;
 
 /// Whether a driver with this effect is refused, because programs and other drivers would fail or compute
 /// wrong results. The table in sdk/docs/driver-abi.md lists the refused changes, with reasons.

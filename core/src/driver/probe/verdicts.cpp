@@ -35,8 +35,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view first_line = "weir-probes 3\n";
-constexpr std::size_t most_entries = 128;
-constexpr std::size_t most_verdict_bytes = 512 * 1024;
+constexpr std::size_t max_entries = 128;
+constexpr std::size_t max_verdict_bytes = 512 * 1024;
 constexpr std::size_t key_length = 32;
 constexpr std::int64_t day = 24 * 60 * 60;
 
@@ -95,7 +95,7 @@ std::string read_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
   if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
-  if (info.st_size < 0 || static_cast<std::size_t>(info.st_size) > most_verdict_bytes) return {};
+  if (info.st_size < 0 || static_cast<std::size_t>(info.st_size) > max_verdict_bytes) return {};
   // The file is only ever replaced, never written in place; bytes that are missing fail its checksum.
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -153,7 +153,7 @@ void Verdicts::save() noexcept {
     if (!problem_.empty()) return;
     Entries entries = read();
     for (const auto& [key, entry] : added_) entries[key] = entry;
-    while (entries.size() > most_entries)
+    while (entries.size() > max_entries)
       entries.erase(std::min_element(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
         return a.second.time < b.second.time;
       }));

@@ -66,13 +66,13 @@ struct Shared {
   std::atomic<ProbeStep> step{ProbeStep::load};
   EffectLog effects{};
   std::uint64_t findings_size = 0;
-  std::array<char, most_findings_bytes> findings;
+  std::array<char, max_findings_bytes> findings;
 };
 
 // The exit status of a completed probe; unlikely to be set by a driver's destructor by chance.
 constexpr int completed_status = 86;
 
-void say(std::string_view bytes) {
+void write_report(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(probe_report_descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -212,14 +212,14 @@ class Watch {
     poll(waited.data(), waited.size(), static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
     signalfd_siginfo signal{};
     while (read(signals_, &signal, sizeof signal) == sizeof signal)
-      told_to_end_ |= signal.ssi_signo == SIGTERM;
+      termination_requested_ |= signal.ssi_signo == SIGTERM;
     output.read_all();
     error_output.read_all();
     // For closed standard streams of a driver, poll would return immediately and continuously.
     hung_up_ = ((waited[1].revents | waited[2].revents) & POLLHUP) != 0;
     if (hung_up_ && !waited[0].revents) usleep(500);
   }
-  bool told_to_end() const { return told_to_end_; }
+  bool termination_requested() const { return termination_requested_; }
 
   Drain output, error_output;
 
@@ -227,7 +227,7 @@ class Watch {
   sigset_t watched_;
   int signals_ = -1;
   bool hung_up_ = false;
-  bool told_to_end_ = false;
+  bool termination_requested_ = false;
 };
 
 // The processes whose parent is this one, which adopts every descendant whose parent ended.
@@ -270,7 +270,7 @@ bool reap_children() {
 int end_descendants(Watch& watch, milliseconds grace) {
   const Clock::time_point grace_end = Clock::now() + grace;
   while (reap_children()) {
-    if (Clock::now() >= grace_end || watch.told_to_end()) break;
+    if (Clock::now() >= grace_end || watch.termination_requested()) break;
     watch.wait(grace_end);
   }
   int outlived = 0;
@@ -339,7 +339,8 @@ Report supervise(const std::filesystem::path& manifest, milliseconds limit, Tria
 
   int status = 0;
   bool ended = false;
-  while (!(ended = waitpid(child, &status, WNOHANG) == child) && Clock::now() < until && !watch.told_to_end())
+  while (!(ended = waitpid(child, &status, WNOHANG) == child) && Clock::now() < until &&
+         !watch.termination_requested())
     watch.wait(until);
   const std::uint8_t raw_step = static_cast<std::uint8_t>(shared.step.load());
   const ProbeStep step = std::min(static_cast<ProbeStep>(raw_step), ProbeStep::exit);
@@ -363,9 +364,9 @@ Report supervise(const std::filesystem::path& manifest, milliseconds limit, Tria
 }  // namespace
 }  // namespace weir
 
-int main(int count, char** words) {
+int main(int count, char** argv) {
   using namespace weir;
-  const std::optional<TrialKind> kind = count == 5 ? trial_kind_of(words[4]) : std::nullopt;
+  const std::optional<TrialKind> kind = count == 5 ? trial_kind_of(argv[4]) : std::nullopt;
   if (!kind || fcntl(probe_report_descriptor, F_GETFD) < 0) {
     std::fputs("weir-probe is started by libweir to try a driver; use `weir info`\n", stderr);
     return 2;
@@ -376,11 +377,12 @@ int main(int count, char** words) {
   sigaddset(&term, SIGTERM);
   sigprocmask(SIG_BLOCK, &term, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != std::atoi(words[3])) return 3;
+  if (getppid() != std::atoi(argv[3])) return 3;
   signal(SIGPIPE, SIG_IGN);
   close_range(probe_report_descriptor + 1, ~0u, 0);
-  say(std::string(probe_greeting) + "\n");
-  const Report report = supervise(words[1], milliseconds(std::atoll(words[2])), *kind);
-  say(to_text(report.outcome) + "\n" + std::to_string(report.findings.size()) + "\n" + report.findings);
+  write_report(std::string(probe_greeting) + "\n");
+  const Report report = supervise(argv[1], milliseconds(std::atoll(argv[2])), *kind);
+  write_report(to_text(report.outcome) + "\n" + std::to_string(report.findings.size()) + "\n" +
+               report.findings);
   return 0;
 }

@@ -34,7 +34,7 @@ std::string machine_name(std::uint16_t number) {
 }
 
 // Code of x86-64's small model spans at most 2 GiB, and hashing a larger sparse file would take seconds.
-constexpr std::uint64_t most_library_bytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t max_library_bytes = std::uint64_t{2} << 30;
 
 [[noreturn]] void refuse(const TrustedFile& file, const std::string& what) {
   throw Error(ErrorCode::parse, fmt::format("the library {} {}", file.named().string(), what));
@@ -71,9 +71,9 @@ ElfHeader read_elf_header(const TrustedFile& file) {
   std::array<unsigned char, EI_NIDENT + 4> bytes{};
   if (!read_at(file, 0, bytes) || memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
     refuse(file, "is not a shared object: it has no ELF header");
-  if (file.size() > most_library_bytes)
+  if (file.size() > max_library_bytes)
     refuse(file,
-           fmt::format("is too large: {} bytes, at most {} are expected", file.size(), most_library_bytes));
+           fmt::format("is too large: {} bytes, at most {} are expected", file.size(), max_library_bytes));
 
   const bool big = bytes[EI_DATA] == ELFDATA2MSB;
   const auto half = [&](std::size_t at) {

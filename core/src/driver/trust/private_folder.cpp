@@ -13,7 +13,7 @@ namespace weir {
 
 namespace fs = std::filesystem;
 
-std::string make_private_folder(const fs::path& folder, int most_missing) {
+std::string make_private_folder(const fs::path& folder, int max_missing) {
   fs::path there = folder;
   std::error_code error;
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
@@ -23,10 +23,10 @@ std::string make_private_folder(const fs::path& folder, int most_missing) {
   if (folder == there) return {};
   const fs::path missing = folder.lexically_relative(there);
   const auto levels = std::distance(missing.begin(), missing.end());
-  if (levels > most_missing) {
+  if (levels > max_missing) {
     fs::path needed = there;
     auto part = missing.begin();
-    for (auto i = levels; i > most_missing; --i) needed /= *part++;
+    for (auto i = levels; i > max_missing; --i) needed /= *part++;
     return fmt::format("{} does not exist", needed.string());
   }
   for (const fs::path& part : missing) {

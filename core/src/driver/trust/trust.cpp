@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The number of links that Linux follows in one path.
-constexpr int most_links = 40;
+constexpr int max_links = 40;
 
 constexpr std::string_view put_elsewhere = "install the file in a folder that only root and you may write";
 
@@ -153,10 +153,10 @@ class TrustedWalk {
   }
 
   void follow(const Component& link) {
-    if (++links_ > most_links)
+    if (++links_ > max_links)
       throw Error(ErrorCode::system,
                   fmt::format("{} leads through more than {} links, the last of them {}; remove the loop",
-                              named_.string(), most_links, link.path.string()));
+                              named_.string(), max_links, link.path.string()));
     const fs::path target = read_link(link);
     add_to_rest(target);
     if (target.is_absolute()) go_to_root();

@@ -19,7 +19,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint32_t most_ranks = 1024;
+constexpr std::uint32_t max_ranks = 1024;
 
 /// A thread of run_ranks().
 struct Seat {
@@ -35,8 +35,8 @@ std::uint32_t wanted_ranks() {
   if (text.empty()) return 1;
   std::uint32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > most_ranks)
-    refuse_environment("WEIR_RANKS", text, fmt::format("a number from 1 to {}", most_ranks));
+  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > max_ranks)
+    refuse_environment("WEIR_RANKS", text, fmt::format("a number from 1 to {}", max_ranks));
   return count;
 }
 
@@ -103,9 +103,9 @@ namespace {
 
 /// Joins the group of all ranks.
 Communicator join_all(JoinOptions options) {
-  constexpr std::uint32_t most_seconds = 86400;
+  constexpr std::uint32_t max_seconds = 86400;
   const std::string limit = secure_environment("WEIR_RANK_LIMIT");
-  options.limit = parse_seconds("WEIR_RANK_LIMIT", limit, most_seconds).value_or(options.limit);
+  options.limit = parse_seconds("WEIR_RANK_LIMIT", limit, max_seconds).value_or(options.limit);
   const std::string wanted = secure_environment("WEIR_COMMUNICATOR");
   if (!wanted.empty()) options.communicator = wanted;
   if (seat) {
@@ -209,9 +209,9 @@ void run_ranks(const std::function<void()>& rank) try {
 }
 
 void run_ranks(std::uint32_t ranks, const std::function<void()>& rank) try {
-  if (ranks == 0 || ranks > most_ranks)
+  if (ranks == 0 || ranks > max_ranks)
     throw Error(ErrorCode::invalid,
-                fmt::format("run_ranks: {} ranks are asked for, expected 1 to {}", ranks, most_ranks));
+                fmt::format("run_ranks: {} ranks are asked for, expected 1 to {}", ranks, max_ranks));
   const auto by = launched();
   if (!by) return run_threads(ranks, rank);
   if (size_of(*by) != ranks)

@@ -10,7 +10,7 @@ namespace weir::detail {
 namespace {
 
 constexpr std::size_t alignment = 64;  // of a cache line: no two arrays share one
-constexpr std::size_t least_bytes = 4096;
+constexpr std::size_t min_bytes = 4096;
 
 std::size_t room_of(Staged::Views views) {
   std::size_t bytes = 0;
@@ -43,7 +43,7 @@ std::shared_ptr<StagingMemory> StagingPool::take(const Device& device, std::size
         is_idle(*one))
       best = &one;
   if (!best) {
-    all_.push_back(std::make_shared<StagingMemory>(device, std::bit_ceil(std::max(bytes, least_bytes))));
+    all_.push_back(std::make_shared<StagingMemory>(device, std::bit_ceil(std::max(bytes, min_bytes))));
     best = &all_.back();
   }
   (*best)->is_taken = true;

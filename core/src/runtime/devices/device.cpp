@@ -36,9 +36,9 @@ MemorySize Device::memory() const try {
 
 Stream Device::create_stream(int priority) const try {
   const DeviceInfo& info = state_->info;
-  const int most = std::max(info.min_priority, info.max_priority),
-            least = std::min(info.min_priority, info.max_priority);
-  detail::StreamState* stream = state_->streams.create(std::clamp(priority, least, most));
+  const int highest = std::max(info.min_priority, info.max_priority),
+            lowest = std::min(info.min_priority, info.max_priority);
+  detail::StreamState* stream = state_->streams.create(std::clamp(priority, lowest, highest));
   return Stream(stream, stream->generation.load(std::memory_order_relaxed));
 } catch (...) {
   detail::rethrow_as_error();

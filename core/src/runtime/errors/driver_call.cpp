@@ -21,14 +21,14 @@ bool may_be_fatal(weir_result result) noexcept {
   return is_fatal(result) || result == WEIR_ERROR_LAUNCH;
 }
 
-constexpr std::size_t most_named = 8;
+constexpr std::size_t max_names = 8;
 
 std::string list_of(const std::vector<const KernelOrigin*>& running) {
   if (running.empty()) return {};
   std::string text;
-  for (std::size_t i = 0; i < std::min(running.size(), most_named); ++i)
+  for (std::size_t i = 0; i < std::min(running.size(), max_names); ++i)
     text += (i ? ", " : "") + describe(*running[i]);
-  if (running.size() > most_named) text += fmt::format(" and {} more", running.size() - most_named);
+  if (running.size() > max_names) text += fmt::format(" and {} more", running.size() - max_names);
   return fmt::format(" (on other streams it may have been: {})", text);
 }
 

@@ -59,7 +59,7 @@ void replay(const detail::GraphRun& run, WhyNoGraph why) {
 void launch_run(detail::GraphRun& run) {
   const GraphState& graph = run.graph;
   if (const WhyNoGraph why = why_never(graph); why != WhyNoGraph::is_graph) return replay(run, why);
-  if (graph.repeated_tasks > detail::most_repeated_nodes) return replay(run, WhyNoGraph::too_many_nodes);
+  if (graph.repeated_tasks > detail::max_repeated_nodes) return replay(run, WhyNoGraph::too_many_nodes);
   if (detail::profile_of(graph.device)) return replay(run, WhyNoGraph::profiled);
   const auto own = graph.instances.take(run.stream);
   if (!own) return replay(run, WhyNoGraph::no_slot);

@@ -18,6 +18,40 @@ GraphState& recording(const std::unique_ptr<GraphState>& state) {
   return *state;
 }
 
+/// Records the tasks of a list as calls, for walk().
+class TaskRecorder {
+ public:
+  TaskRecorder(GraphState& graph, const detail::TaskListState& list) : graph_(graph), list_(list) {}
+
+  void fork(std::uint32_t branch_count) {
+    graph_.steps.push_back({GraphStep::Kind::fork, branch_count});
+    in_region_ = true;
+  }
+  void task(std::size_t index, std::uint32_t branch) {
+    if (in_region_) graph_.steps.push_back({GraphStep::Kind::branch, branch});
+    const detail::TaskListState::Task& task = list_.tasks[index];
+    const auto arguments = list_.argument_bytes.begin() + static_cast<std::ptrdiff_t>(task.arguments);
+    const TaskPlace& place = list_.places[index];
+    detail::KernelCall call{
+        task.kernel, task.shape, {arguments, arguments + task.kernel->argument_bytes}, -1, -1};
+    if (place.region != TaskPlace::none) {
+      call.region = place.region;
+      call.block = place.block;
+    }
+    const auto arrays = list_.argument_arrays.begin() + static_cast<std::ptrdiff_t>(task.first_array);
+    graph_.record({std::move(call), {arrays, arrays + static_cast<std::ptrdiff_t>(task.arrays)}, 1});
+  }
+  void join() {
+    graph_.steps.push_back({GraphStep::Kind::join, 0});
+    in_region_ = false;
+  }
+
+ private:
+  GraphState& graph_;
+  const detail::TaskListState& list_;
+  bool in_region_ = false;
+};
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(const Device& device) try : state_(std::make_unique<GraphState>(*device.state())) {
@@ -53,36 +87,10 @@ void GraphBuilder::launch(const TaskList& tasks) try {
   if (&list.device != &graph.device)
     throw Error(ErrorCode::invalid, "the task list is for " + list.device.device_name() +
                                         ", but the graph is for " + graph.device.device_name());
-  struct Target {
-    GraphState& graph;
-    const detail::TaskListState& list;
-    bool in_region = false;
-    void fork(std::uint32_t branch_count) {
-      graph.steps.push_back({GraphStep::Kind::fork, branch_count});
-      in_region = true;
-    }
-    void task(std::size_t index, std::uint32_t branch) {
-      if (in_region) graph.steps.push_back({GraphStep::Kind::branch, branch});
-      const detail::TaskListState::Task& task = list.tasks[index];
-      const auto arguments = list.argument_bytes.begin() + static_cast<std::ptrdiff_t>(task.arguments);
-      const TaskPlace& place = list.places[index];
-      detail::KernelCall call{
-          task.kernel, task.shape, {arguments, arguments + task.kernel->argument_bytes}, -1, -1};
-      if (place.region != TaskPlace::none) {
-        call.region = place.region;
-        call.block = place.block;
-      }
-      const auto arrays = list.argument_arrays.begin() + static_cast<std::ptrdiff_t>(task.first_array);
-      graph.record({std::move(call), {arrays, arrays + static_cast<std::ptrdiff_t>(task.arrays)}, 1});
-    }
-    void join() {
-      graph.steps.push_back({GraphStep::Kind::join, 0});
-      in_region = false;
-    }
-  } target{graph, list};
+  TaskRecorder recorder(graph, list);
   const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
   try {
-    detail::walk(std::span<const detail::PlacedTask>(list.placed), 0, target);
+    detail::walk(std::span<const detail::PlacedTask>(list.placed), 0, recorder);
   } catch (...) {
     graph.truncate(steps, calls);
     throw;

@@ -214,27 +214,14 @@ bool keeps_order(const GraphRun& run, GraphInstance& own) {
 void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const ProgramCall& call) {
   LaunchValues values = values_of(run, index, call, call.plan().uses_launch_key ? own.keys[index] : 0);
   ArgumentBuffer block(call.compiled->argument_bytes);
-  struct Target : HostRepeats {
-    const GraphRun& run;
-    DriverGraph& graph;
-    const ProgramCall& call;
-    const std::uint32_t* node;
-    std::byte* block;
-    void fork(std::uint32_t) const noexcept {}
-    void join() const noexcept {}
-    void task(std::size_t task, std::uint32_t) {
-      const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
-                                             call.compiled->tasks[task], *values);
-      // Empty tasks launch one block, which exits immediately.
-      graph.set(*node++, pack_program_task(run.graph.device, call, task, std::max(grid, 1u), *values, block));
-    }
-  } target{{call.compiled, &values},
-           run,
-           *own.graph,
-           call,
-           own.nodes.data() + own.first_nodes[index],
-           block.data()};
-  walk(std::span<const PlacedTask>(call.compiled->placed), 0, target, target.tasks());
+  const std::uint32_t* node = own.nodes.data() + own.first_nodes[index];
+  for_each_task({call.compiled, &values}, [&](std::size_t task) {
+    const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
+                                           call.compiled->tasks[task], values);
+    // Empty tasks launch one block, which exits immediately.
+    own.graph->set(*node++,
+                   pack_program_task(run.graph.device, call, task, std::max(grid, 1u), values, block.data()));
+  });
 }
 
 void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const KernelCall& call) {

@@ -27,7 +27,7 @@ constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
           "bounds that it was given",
           program.name(),
           known ? fmt::format("{}:{}", program.kernel->files[at.file], at.line) : "an unknown line",
-          LoopSpace::most));
+          LoopSpace::max_count));
 }
 
 /// As has_index32. Small arrays, with elements of any size, need no product of their extents.
@@ -88,7 +88,7 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
       continue;
     }
     const LoopSpace space = loop_space(plan, planned, values);
-    if (space.count > LoopSpace::most) [[unlikely]]
+    if (space.count > LoopSpace::max_count) [[unlikely]]
       refuse_space(program, plan.tasks[i]);
     if (same) values.remember(i, space);
     assumptions.index32 = assumptions.index32 && space.index32;

@@ -80,15 +80,15 @@ std::string misfit_words(const ElementType& expected, const LaunchArgument& give
   std::memcpy(&bits, given.data, sizeof bits);
   const bool negative = is_signed(given.element.scalar) && static_cast<std::int64_t>(bits) < 0;
   const std::size_t width = size_of(expected.scalar) * 8;
-  const std::uint64_t most = ~std::uint64_t{0} >> (64 - width + is_signed(expected.scalar));
-  const std::uint64_t least = is_signed(expected.scalar) ? ~most : 0;
+  const std::uint64_t max_value = ~std::uint64_t{0} >> (64 - width + is_signed(expected.scalar));
+  const std::uint64_t min_value = is_signed(expected.scalar) ? ~max_value : 0;
   const bool fits =
-      negative ? static_cast<std::int64_t>(bits) >= static_cast<std::int64_t>(least) : bits <= most;
+      negative ? static_cast<std::int64_t>(bits) >= static_cast<std::int64_t>(min_value) : bits <= max_value;
   if (fits) return {};
   return fmt::format(
       "{} does not fit {}, which holds {} to {}; pass another number, or give the kernel a wider Value",
       number_words(bits, is_signed(given.element.scalar)), scalar_words(expected),
-      number_words(least, is_signed(expected.scalar)), number_words(most, false));
+      number_words(min_value, is_signed(expected.scalar)), number_words(max_value, false));
 }
 
 /// Only recorded calls of graphs have a fixed layout.

@@ -209,7 +209,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   return compiled;
 }
 
-std::uint32_t most_stack(const DeviceProgram& compiled) {
+std::uint32_t max_stack(const DeviceProgram& compiled) {
   std::uint32_t most = 0;
   for (const CompiledTask& task : compiled.tasks) most = std::max(most, task.stack_bytes);
   return most;
@@ -234,7 +234,7 @@ std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, cons
       decision.reason = fmt::format(
           "merged, the loops need more registers than a thread has, and keep {} bytes of each thread in "
           "memory",
-          most_stack(merged));
+          max_stack(merged));
     decision.merged = false;
     apart->fusion.push_back(std::move(decision));
   }
@@ -256,7 +256,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
                 : compile(program, device, plan_apart(program, device, *merged), variant.assumptions, source);
   } catch (const compilation::MissingGenerator&) {  // `merged` is from a pack
   }
-  return fewer && most_stack(*fewer) < most_stack(*merged) ? std::move(fewer) : std::move(merged);
+  return fewer && max_stack(*fewer) < max_stack(*merged) ? std::move(fewer) : std::move(merged);
 }
 
 /// The code in the packs of this process that serves launches of the variant although it assumes less; the

@@ -144,8 +144,8 @@ class DebugChecks final : public interpreter::Checks {
               kernel.name, file, line);
 }
 
-/// The names in WEIR_DEBUG that no kernel has had so far are told when the process ends, since a misspelt
-/// name would otherwise look like a kernel without faults.
+/// Prints, when the process ends, the names in WEIR_DEBUG that no kernel had. Otherwise a misspelt name would
+/// look like a kernel without faults.
 class DebuggedNames {
  public:
   static DebuggedNames& get() {

@@ -18,7 +18,7 @@
 namespace weir::detail {
 
 /// The most tasks of repeats in one graph, whose nodes take memory and time to make.
-inline constexpr std::size_t most_repeated_nodes = 10'000;
+inline constexpr std::size_t max_repeated_nodes = 10'000;
 
 /// Add nodes first, then set their work. Launch any number of times; nodes may be set again between launches.
 /// Not thread-safe.
@@ -104,32 +104,41 @@ class GraphOrder {
   std::vector<Fork> forks_;
 };
 
+/// Adds kernel nodes in the order of the walk, for walk(). `repeats` is as in run_on_streams.
+template <class Repeats>
+class NodeAdder : public Repeats {
+ public:
+  NodeAdder(GraphOrder& order, const KernelOrigin* kernel, std::vector<std::uint32_t>& nodes,
+            const Repeats& repeats)
+      : Repeats(repeats), order_(order), kernel_(kernel), nodes_(nodes) {}
+
+  void fork(std::uint32_t branch_count) {
+    order_.fork(branch_count);
+    in_region_ = true;
+  }
+  void task(std::size_t, std::uint32_t branch) {
+    if (in_region_) order_.branch(branch);
+    nodes_.push_back(order_.add(WEIR_GRAPH_KERNEL, kernel_));
+  }
+  void join() {
+    order_.join();
+    in_region_ = false;
+  }
+
+ private:
+  GraphOrder& order_;
+  const KernelOrigin* kernel_;
+  std::vector<std::uint32_t>& nodes_;
+  bool in_region_ = false;
+};
+
 /// Adds a kernel node for each task, in the order of the walk, and appends their numbers to `nodes`. For
 /// `in_order` and `repeats` see run_on_streams.
 template <class Repeats>
 void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, std::uint64_t in_order,
                const KernelOrigin* kernel, std::vector<std::uint32_t>& nodes, const Repeats& repeats) {
-  struct Target : Repeats {
-    Target(const Repeats& repeated, GraphOrder& to, const KernelOrigin* of, std::vector<std::uint32_t>& added)
-        : Repeats(repeated), order(to), kernel(of), nodes(added) {}
-    void fork(std::uint32_t branch_count) {
-      order.fork(branch_count);
-      in_region = true;
-    }
-    void task(std::size_t, std::uint32_t branch) {
-      if (in_region) order.branch(branch);
-      nodes.push_back(order.add(WEIR_GRAPH_KERNEL, kernel));
-    }
-    void join() {
-      order.join();
-      in_region = false;
-    }
-    GraphOrder& order;
-    const KernelOrigin* kernel;
-    std::vector<std::uint32_t>& nodes;
-    bool in_region = false;
-  } target(repeats, order, kernel, nodes);
-  walk(tasks, in_order, target, repeats.tasks());
+  NodeAdder adder(order, kernel, nodes, repeats);
+  walk(tasks, in_order, adder, repeats.tasks());
 }
 
 }  // namespace weir::detail

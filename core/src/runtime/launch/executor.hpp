@@ -129,21 +129,30 @@ struct NoRepeats {
   void repetition(std::size_t, std::int64_t) const noexcept {}
 };
 
+/// Submits tasks to the streams of their branches, for walk(). `submit` and `repeats` are as in
+/// run_on_streams.
+template <class Submit, class Repeats>
+class StreamSubmitter : public Repeats {
+ public:
+  StreamSubmitter(StreamState& caller, Submit& submit, const Repeats& repeats)
+      : Repeats(repeats), streams_(caller), submit_(submit) {}
+
+  void fork(std::uint32_t branch_count) { streams_.fork(branch_count); }
+  void task(std::size_t index, std::uint32_t branch) { submit_(index, streams_.stream(branch)); }
+  void join() { streams_.join(); }
+
+ private:
+  StreamFork streams_;
+  Submit& submit_;
+};
+
 /// Walks `tasks` over streams and events; `submit(index, stream)` submits one task. The submission lock must
 /// be held. `repeats` is as NoRepeats.
 template <class Submit, class Repeats = NoRepeats>
 void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, std::uint64_t in_order,
                     Submit&& submit, Repeats repeats = {}) {
-  struct Target : Repeats {
-    Target(StreamState& on, Submit& how, const Repeats& repeated)
-        : Repeats(repeated), streams(on), submit(how) {}
-    void fork(std::uint32_t branch_count) { streams.fork(branch_count); }
-    void task(std::size_t index, std::uint32_t branch) { submit(index, streams.stream(branch)); }
-    void join() { streams.join(); }
-    StreamFork streams;
-    Submit& submit;
-  } target(caller, submit, repeats);
-  walk(tasks, in_order, target, repeats.tasks());
+  StreamSubmitter submitter(caller, submit, repeats);
+  walk(tasks, in_order, submitter, repeats.tasks());
 }
 
 inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, const void* arguments,

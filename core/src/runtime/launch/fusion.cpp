@@ -12,8 +12,8 @@ namespace {
 using passes::Fusion;
 
 /// Least number of values of a shared index, each of which one thread takes.
-constexpr std::uint64_t least_gpu_values = 256;
-constexpr std::uint64_t least_cpu_values_per_core = 256;
+constexpr std::uint64_t min_gpu_values = 256;
+constexpr std::uint64_t min_cpu_values_per_core = 256;
 /// Iterations that a thread may run one after the other for each launch that it saves. A launch is about one
 /// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on its memory accesses.
 constexpr std::uint64_t iterations_per_launch = 8;
@@ -131,9 +131,9 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
                           const LaunchValues& values) noexcept {
   if (!program.shared_plan) return false;
   const passes::Plan& plan = *program.shared_plan;
-  const std::uint64_t least = device.info.kind == DeviceKind::cpu
-                                  ? least_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
-                                  : least_gpu_values;
+  const std::uint64_t min_values = device.info.kind == DeviceKind::cpu
+                                       ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
+                                       : min_gpu_values;
   for (const passes::PlannedTask& planned : plan.tasks) {
     if (planned.task.kind == ir::TaskKind::phases) continue;
     if (planned.vary()) return false;
@@ -142,7 +142,7 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
                     [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; }))
       continue;
     const LoopSpace shared = loop_space(plan, planned, values);
-    if (!shared.known || shared.count < least) return false;
+    if (!shared.known || shared.count < min_values) return false;
     std::uint64_t iterations = 0;
     for (const passes::PlannedLoop& loop : planned.merged) {
       const LoopSpace space = loop_space(plan, loop.bounds, values);

@@ -99,8 +99,9 @@ std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
     blocks = compiled.resident_blocks * waves;
     if (pieces != unknown) pieces = (pieces - 1) / compiled.block_share + 1;
   }
-  const std::uint64_t most = std::min<std::uint64_t>(pieces, std::max(info.max_grid[0], 1u));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, std::max<std::uint64_t>(most, 1)));
+  const std::uint64_t max_blocks = std::min<std::uint64_t>(pieces, std::max(info.max_grid[0], 1u));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(blocks, 1, std::max<std::uint64_t>(max_blocks, 1)));
 }
 
 }  // namespace weir::detail

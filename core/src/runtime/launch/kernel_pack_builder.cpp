@@ -119,7 +119,7 @@ void add_target_code(detail::PackDraft& draft, const detail::ProgramState& progr
 
 PackBuilder::PackBuilder() try : draft_(std::make_unique<detail::PackDraft>()) {
   draft_->contents.maker = compilation::pack_identity();
-  draft_->contents.generator = compilation::generator_words();
+  draft_->contents.generator = compilation::generator_text();
 } catch (...) {
   detail::rethrow_as_error();
 }

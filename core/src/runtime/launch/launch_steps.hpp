@@ -65,6 +65,22 @@ struct HostRepeats {
   }
 };
 
+/// Calls `visit(task)` for each task of the program in their order, repeated ones each time.
+template <class Visit>
+void for_each_task(HostRepeats repeats, Visit&& visit) {
+  if (repeats.tasks().empty()) {
+    for (std::size_t i = 0; i < repeats.compiled->tasks.size(); ++i) visit(i);
+    return;
+  }
+  struct Visitor : HostRepeats {
+    Visit& visit;
+    void fork(std::uint32_t) const noexcept {}
+    void task(std::size_t index, std::uint32_t) { visit(index); }
+    void join() const noexcept {}
+  } visitor{repeats, visit};
+  walk(std::span<const PlacedTask>(repeats.compiled->placed), 0, visitor, repeats.tasks());
+}
+
 /// The counts of a launch's repeats, in the order in which it begins them, and the number of its tasks with
 /// all repetitions. Launches with equal counts are equal lists of tasks.
 struct RepeatCounts {

@@ -31,6 +31,18 @@ bool fits_i32(std::int64_t v) noexcept {
   return v == static_cast<std::int32_t>(v);
 }
 
+/// Counts tasks and repetitions, for walk().
+struct RepetitionCounter : HostRepeats {
+  RepeatCounts found;
+
+  std::int64_t repetitions(std::size_t number) {
+    return found.counts.emplace_back(HostRepeats::repetitions(number));
+  }
+  void fork(std::uint32_t) const noexcept {}
+  void task(std::size_t, std::uint32_t) noexcept { ++found.tasks; }
+  void join() const noexcept {}
+};
+
 }  // namespace
 
 std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRepeat& repeat,
@@ -39,17 +51,9 @@ std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRep
 }
 
 RepeatCounts count_repetitions(const DeviceProgram& compiled, LaunchValues& values) {
-  struct Target : HostRepeats {
-    RepeatCounts found;
-    std::int64_t repetitions(std::size_t number) {
-      return found.counts.emplace_back(HostRepeats::repetitions(number));
-    }
-    void fork(std::uint32_t) const noexcept {}
-    void task(std::size_t, std::uint32_t) noexcept { ++found.tasks; }
-    void join() const noexcept {}
-  } target{{&compiled, &values}, {}};
-  walk(std::span<const PlacedTask>(compiled.placed), 0, target, target.tasks());
-  return std::move(target.found);
+  RepetitionCounter counter{{&compiled, &values}, {}};
+  walk(std::span<const PlacedTask>(compiled.placed), 0, counter, counter.tasks());
+  return std::move(counter.found);
 }
 
 LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
@@ -69,7 +73,8 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
       continue;
     }
     const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-    space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
+    space.count =
+        extent > LoopSpace::max_count / space.count ? LoopSpace::max_count + 1 : space.count * extent;
   }
   // Partial products must not overflow even if another extent is 0: generated code multiplies in any order.
   space.index32 = space.index32 && space.count < narrow_iterations;

@@ -11,9 +11,10 @@ namespace weir::detail {
 struct LaunchValues;
 
 struct LoopSpace {
-  static constexpr std::uint64_t most = ~std::uint64_t{0} >> 1;  ///< largest number of iterations of a loop
+  static constexpr std::uint64_t max_count =
+      ~std::uint64_t{0} >> 1;  ///< largest number of iterations of a loop
 
-  std::uint64_t count = 1;  ///< iterations, if `known`; `most + 1` for any larger number
+  std::uint64_t count = 1;  ///< iterations, if `known`; `max_count + 1` for any larger number
   bool known = true;        ///< false if the device computes a bound, unless the loop is empty anyway
   bool index32 = true;      ///< meets codegen::LaunchAssumptions::index32; also true for empty loops
 };

@@ -55,22 +55,6 @@ void run_over_streams(const Launch& launch, WhyNoGraph why) {
   for (std::size_t i = 0; i < launch.compiled.tasks.size(); ++i) submit(i, launch.stream);
 }
 
-/// Calls `visit(task)` for each task of the launch, repeated ones each time.
-template <class Visit>
-void for_each_task(const Launch& launch, Visit&& visit) {
-  if (launch.compiled.repeats.empty()) {
-    for (std::size_t i = 0; i < launch.compiled.tasks.size(); ++i) visit(i);
-    return;
-  }
-  struct Target : HostRepeats {
-    Visit& visit;
-    void fork(std::uint32_t) const noexcept {}
-    void task(std::size_t index, std::uint32_t) { visit(index); }
-    void join() const noexcept {}
-  } target{launch.repeats(), visit};
-  walk(std::span<const PlacedTask>(launch.compiled.placed), 0, target, target.tasks());
-}
-
 /// Stores the grids of this launch; false when they differ from the previous launch.
 bool take_grids(const Launch& launch, ProgramGraph& own) {
   std::size_t tasks = launch.compiled.tasks.size();
@@ -85,7 +69,7 @@ bool take_grids(const Launch& launch, ProgramGraph& own) {
   same &= own.grids.size() == tasks;
   if (!same) own.grids.resize(tasks);
   std::size_t node = 0;
-  for_each_task(launch, [&](std::size_t task) {
+  for_each_task(launch.repeats(), [&](std::size_t task) {
     const std::uint32_t grid = launch.grid(task);
     same &= own.grids[node] == grid;
     own.grids[node++] = grid;
@@ -116,7 +100,7 @@ void run_as_graph(const Launch& launch, ProgramGraph& own) {
   if (!own.graph) add_nodes(launch, own);
   ArgumentBuffer block(launch.compiled.argument_bytes);
   std::size_t node = 0;
-  for_each_task(launch, [&](std::size_t task) {  // empty tasks launch one block
+  for_each_task(launch.repeats(), [&](std::size_t task) {  // empty tasks launch one block
     own.graph->set(own.nodes[node], launch.pack(task, std::max(own.grids[node], 1u), block.data()));
     ++node;
   });
@@ -157,7 +141,7 @@ void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
 /// Whether repetitions make the launch too long for a graph.
 bool has_too_many_nodes(const Launch& launch) {
   return !launch.compiled.repeats.empty() &&
-         count_repetitions(launch.compiled, launch.values).tasks > most_repeated_nodes;
+         count_repetitions(launch.compiled, launch.values).tasks > max_repeated_nodes;
 }
 
 void run_automatically(const Launch& launch, ProgramGraph& own) {

@@ -21,7 +21,7 @@ class StreamSlots {
   };
 
  public:
-  static constexpr std::uint32_t most = 16;  ///< slots in total; slots of idle streams are reused
+  static constexpr std::uint32_t max_slots = 16;  ///< slots in total; slots of idle streams are reused
 
   StreamSlots() = default;
   StreamSlots(const StreamSlots&) = delete;
@@ -50,8 +50,8 @@ class StreamSlots {
   };
 
   Lease take(const StreamState& stream) {
-    std::uint32_t empty = most;
-    for (std::uint32_t i = 0; i < most; ++i) {
+    std::uint32_t empty = max_slots;
+    for (std::uint32_t i = 0; i < max_slots; ++i) {
       Slot* slot = slots_[i].load(std::memory_order_acquire);
       if (!slot) {
         empty = i;
@@ -62,13 +62,13 @@ class StreamSlots {
       if (slot->stream.load(std::memory_order_relaxed) == &stream) return Lease(slot);
       slot->taken.store(false, std::memory_order_release);  // reassigned to another stream in between
     }
-    return Lease(empty < most ? add(empty, stream) : pass_on(stream));
+    return Lease(empty < max_slots ? add(empty, stream) : pass_on(stream));
   }
 
   /// Number of slots in use. For tests.
   std::uint32_t count() const noexcept {
     std::uint32_t count = 0;
-    while (count < most && slots_[count].load(std::memory_order_relaxed)) ++count;
+    while (count < max_slots && slots_[count].load(std::memory_order_relaxed)) ++count;
     return count;
   }
 
@@ -76,7 +76,7 @@ class StreamSlots {
   Slot* add(std::uint32_t place, const StreamState& stream) {
     auto* slot = new Slot;
     slot->stream.store(&stream, std::memory_order_relaxed);
-    for (; place < most; ++place) {
+    for (; place < max_slots; ++place) {
       Slot* expected = nullptr;
       if (slots_[place].compare_exchange_strong(expected, slot, std::memory_order_acq_rel)) return slot;
     }
@@ -97,7 +97,7 @@ class StreamSlots {
     return nullptr;
   }
 
-  std::array<std::atomic<Slot*>, most> slots_{};
+  std::array<std::atomic<Slot*>, max_slots> slots_{};
 };
 
 }  // namespace weir::detail

@@ -21,13 +21,13 @@ using detail::StreamState;
 namespace detail {
 
 std::size_t checked_bytes(std::size_t count, std::size_t size) try {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-  if (count > most)
+  constexpr auto max_count = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  if (count > max_count)
     throw Error(ErrorCode::invalid,
                 fmt::format("an array of {} elements is larger than any memory; expected at most {}; check "
                             "for a negative number that became unsigned",
-                            count, most));
-  if (size != 0 && count > most / size)
+                            count, max_count));
+  if (size != 0 && count > max_count / size)
     throw Error(ErrorCode::invalid,
                 fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
                             "for a negative number that became unsigned",

@@ -7,19 +7,19 @@ namespace weir::detail {
 
 std::uint64_t CacheLimit::peak_in_use() const noexcept {
   const std::uint64_t used =
-      std::max({least, recent_.load(std::memory_order_relaxed), before_.load(std::memory_order_relaxed)});
+      std::max({min_bytes, recent_.load(std::memory_order_relaxed), before_.load(std::memory_order_relaxed)});
   return device_bytes_ ? std::min(used, device_bytes_ / 2) : used;
 }
 
 // The bytes by which requests for evicted blocks may raise the bound.
-std::uint64_t CacheLimit::most_raised() const noexcept {
+std::uint64_t CacheLimit::max_raised() const noexcept {
   const std::uint64_t most = (device_bytes_ ? device_bytes_ : std::uint64_t{8} << 30) / 8;
   return most - std::min(most, peak_in_use());
 }
 
 std::uint64_t CacheLimit::bytes() const noexcept {
   if (fixed_) return *fixed_;
-  return peak_in_use() + std::min(requested_again_.load(std::memory_order_relaxed), most_raised());
+  return peak_in_use() + std::min(requested_again_.load(std::memory_order_relaxed), max_raised());
 }
 
 void CacheLimit::note_allocation(std::uint32_t size_class, std::uint64_t bytes_in_use) noexcept {
@@ -30,7 +30,7 @@ void CacheLimit::note_allocation(std::uint32_t size_class, std::uint64_t bytes_i
   const std::uint32_t now = count_.fetch_add(1, std::memory_order_relaxed);
   if (now % window == window - 1)
     before_.store(recent_.exchange(bytes_in_use, std::memory_order_relaxed), std::memory_order_relaxed);
-  const std::uint64_t size = class_bytes(size_class), limit = most_raised();
+  const std::uint64_t size = class_bytes(size_class), limit = max_raised();
   const bool again = was_evicted(size_class, now);
   std::uint64_t bytes = requested_again_.load(std::memory_order_relaxed), next;
   do {

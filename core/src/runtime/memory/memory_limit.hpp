@@ -24,7 +24,7 @@ namespace weir::detail {
 /// Thread-safe.
 class CacheLimit {
  public:
-  static constexpr std::uint64_t least = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t min_bytes = std::uint64_t{64} << 20;
   static constexpr std::uint32_t window = 64;
   static constexpr std::uint32_t recall = 8 * window;
 
@@ -44,7 +44,7 @@ class CacheLimit {
     std::uint32_t last_at = 0;  // in driver allocations
   };
   std::uint64_t peak_in_use() const noexcept;
-  std::uint64_t most_raised() const noexcept;
+  std::uint64_t max_raised() const noexcept;
   bool was_evicted(std::uint32_t size_class, std::uint32_t now) noexcept;
 
   const std::uint64_t device_bytes_;

@@ -111,8 +111,8 @@ class MemoryPool {
   static void share(Block& block) noexcept;
   /// Called once per share, by any thread.
   void release_share(Block& block) noexcept;
-  /// Returns a block of `memory`, whose owner is told through `give_back` when it is no longer used: on the
-  /// thread that releases the block, or later on one that calls into the device. Everything submitted to
+  /// Returns a block of `memory`. Calls `give_back` when the block is no longer used: on the thread that
+  /// releases it, or later on one that calls into the device. Everything submitted to
   /// `stream` so far, by any library, precedes the first use. Throws Error, and then calls nothing.
   Block* borrow(StreamState& stream, const weir_external_memory& memory, std::function<void()> give_back);
   /// Submits to `stream`: its later work begins after all work so far that uses the block. Counts as a use.
@@ -192,9 +192,10 @@ class MemoryPool {
   Block* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last, bool count = false) noexcept;
   Block* take_ready(std::uint32_t index) noexcept;
   Block* take_idle(StreamState& stream, std::uint32_t index);
-  Block* take_behind_events(StreamState& stream, std::uint32_t index);
+  Block* take_after_events(StreamState& stream, std::uint32_t index);
   Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
-  weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out, Status& status);
+  weir_result request_from_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
+                                  Status& status);
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
   EventState* mark_allocation(StreamState& stream) noexcept;
 

@@ -55,7 +55,7 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
   return nullptr;
 }
 
-Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) {
+Block* MemoryPool::take_after_events(StreamState& stream, std::uint32_t index) {
   const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size is allowed
   Block* block = nullptr;
   Marks marks;
@@ -108,8 +108,8 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
   return block;
 }
 
-weir_result MemoryPool::ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
-                                   Status& status) {
+weir_result MemoryPool::request_from_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
+                                            Status& status) {
   weir_memory_options options{};
   options.struct_size = sizeof options;
   options.kind = WEIR_MEMORY_DEVICE;
@@ -130,14 +130,14 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   weir_allocation allocation = nullptr;
   Status status;
   make_room(index);
-  weir_result result = ask_driver(stream, bytes, &allocation, status);
+  weir_result result = request_from_driver(stream, bytes, &allocation, status);
   // Memory that another thread is returning is in no cache; wait until the return ends.
   for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
-    if (Block* block = take_behind_events(stream, index)) return hand_out(block, stream, false);
+    if (Block* block = take_after_events(stream, index)) return hand_out(block, stream, false);
     const std::uint32_t others = trimming_.load(std::memory_order_acquire);
     const std::uint64_t bytes_back = trim();
     if (others) trimming_.wait(others, std::memory_order_acquire);
-    result = ask_driver(stream, bytes, &allocation, status);
+    result = request_from_driver(stream, bytes, &allocation, status);
     if (!others && !bytes_back) break;
   }
   if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, status);

@@ -21,14 +21,14 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t usual_bytes = 1 << 20, least_bytes = 4096;
+constexpr std::uint64_t usual_bytes = 1 << 20, min_bytes = 4096;
 
 std::uint64_t buffer_bytes() {
   const char* const name = "WEIR_PRINT_BYTES";
   const std::string text = secure_environment(name);
   const std::uint64_t bytes = parse_bytes(name, text).value_or(usual_bytes);
-  constexpr std::uint64_t most = std::uint64_t{ir::max_print_words} * 8;
-  if (bytes < least_bytes || bytes > most) refuse_environment(name, text, "4K to 4G");
+  constexpr std::uint64_t max_bytes = std::uint64_t{ir::max_print_words} * 8;
+  if (bytes < min_bytes || bytes > max_bytes) refuse_environment(name, text, "4K to 4G");
   return bytes / 8 * 8;
 }
 

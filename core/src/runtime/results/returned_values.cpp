@@ -15,7 +15,7 @@ namespace weir::detail {
 namespace {
 
 constexpr std::size_t record_bytes = sizeof(ir::ErrorRecord);
-constexpr std::array<std::size_t, ValuePieces::classes> class_bytes{128, most_returned_bytes};
+constexpr std::array<std::size_t, ValuePieces::classes> class_bytes{128, max_returned_bytes};
 constexpr std::array<std::size_t, ValuePieces::classes> pieces_at_once{64, 4};
 
 /// An array of no dimensions in memory that is not of the pool.

@@ -50,17 +50,17 @@ inline std::vector<LayerOption> split_layer_options(const char* layer, std::stri
        option.value.c_str(), expected);
 }
 
-/// The value as a number of at least `least`; a suffix K, M or G multiplies by a power of 1024.
-inline std::uint64_t layer_number(const char* layer, const LayerOption& option, std::uint64_t least) {
+/// The value as a number of at least `min_value`; a suffix K, M or G multiplies by a power of 1024.
+inline std::uint64_t layer_number(const char* layer, const LayerOption& option, std::uint64_t min_value) {
   const std::string& text = option.value;
   std::uint64_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
   const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-  if (error != std::errc() || shift < 0 || number < least || number > (~std::uint64_t{0} >> shift))
+  if (error != std::errc() || shift < 0 || number < min_value || number > (~std::uint64_t{0} >> shift))
     refuse_layer_value(
         layer, option,
-        ("a number of at least " + std::to_string(least) + ", which K, M or G may follow").c_str());
+        ("a number of at least " + std::to_string(min_value) + ", which K, M or G may follow").c_str());
   return number << shift;
 }
 

@@ -15,7 +15,7 @@ namespace {
 using ir::Op;
 
 constexpr std::uint32_t access_bytes = 16;  // the widest that a thread loads or stores at a time
-constexpr std::uint32_t most = 8;
+constexpr std::uint32_t max_width = 8;
 constexpr std::uint32_t cost_limit = 256;  // of a packet, in operations; beyond it, registers run out
 constexpr std::uint32_t loop_width = 2;    // more would leave too few threads for small spaces
 constexpr std::uint32_t loop_limit = 64;   // statements of a body with loops
@@ -137,7 +137,7 @@ std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop,
   if (!assumptions.aligned) return 1;
   const auto body = straight_body(kernel, loop);
   if (!body || body->smallest == 0) return 1;
-  std::uint32_t width = std::min(access_bytes / body->smallest, most);
+  std::uint32_t width = std::min(access_bytes / body->smallest, max_width);
   while (width > 1 && width * body->cost > cost_limit) width /= 2;
   return width;
 }

@@ -86,7 +86,7 @@ std::uint32_t StagedLoops::groups() const {
 }
 
 bool StagedLoops::memory_fits() const {
-  return (stretches_.size() + 1) * groups() * stage_bytes <= most_stage_bytes_of_block;
+  return (stretches_.size() + 1) * groups() * stage_bytes <= max_stage_bytes_of_block;
 }
 
 /// Loops that are not nested share this memory: load_stretch() waits for the readers of an earlier stretch.

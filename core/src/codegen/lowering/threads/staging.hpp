@@ -15,7 +15,7 @@ namespace weir::codegen {
 inline constexpr std::uint32_t stage_bytes = 2048;
 /// Bytes that the staged loops of a block take at most. With the most private counters they take 48 KiB,
 /// which is the limit for static shared memory in CUDA.
-inline constexpr std::uint32_t most_stage_bytes_of_block = 32 * 1024;
+inline constexpr std::uint32_t max_stage_bytes_of_block = 32 * 1024;
 
 /// Arrays that the sequential loop `inner` in the body of a `parallel` loop reads completely, element k in
 /// its iteration k, in every iteration of the parallel loop. Empty where that cannot be proven, or where

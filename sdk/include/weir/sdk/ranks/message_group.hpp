@@ -87,14 +87,14 @@ inline void MessageGroup::compare(const Call& mine) {
   std::vector<Call> calls(size());
   calls[rank()] = mine;
   gather_bytes(reinterpret_cast<std::byte*>(calls.data()), sizeof(Call));
-  const auto words = [&](std::uint32_t of) {
+  const auto call_text = [&](std::uint32_t of) {
     const Call& call = calls[of];
     return describe_call(of, {call.name, strnlen(call.name, sizeof call.name)}, call.size, call.type,
                          call.reduction, call.root);
   };
   for (std::uint32_t other = 1; other < size(); ++other)
     if (std::memcmp(&calls[other], &calls[0], sizeof(Call)) != 0)
-      messages_->fail(static_cast<int>(other), "calls differ: " + words(0) + "; " + words(other) +
+      messages_->fail(static_cast<int>(other), "calls differ: " + call_text(0) + "; " + call_text(other) +
                                                    "; all ranks must make the same call");
 }
 

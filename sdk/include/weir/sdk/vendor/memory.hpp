@@ -35,8 +35,8 @@ struct Allocation : AllocationObject<Device<V>> {
   }
 
   /// Frees immediately. The device's context must be current and the handle invalid.
-  static void give_back(Device<V>&, void* what) noexcept {
-    auto& self = *static_cast<Allocation*>(what);
+  static void give_back(Device<V>&, void* allocation) noexcept {
+    auto& self = *static_cast<Allocation*>(allocation);
     if (self.origin == Origin::host)
       V::calls().host_free(self.host);
     else if (self.origin != Origin::external)
