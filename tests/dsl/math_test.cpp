@@ -42,6 +42,25 @@ TEST(Math, FunctionsWorkOnComponents) {
             "  %6 = math.pow %4, %2 : f32\n");
 }
 
+TEST(Math, ClampOfAConstant) {
+  EXPECT_EQ(body_of([](Value<float> low, Value<float> high) {
+              (void)clamp(2, low, high), (void)clamp(0.5f, low, 1), (void)clamp(3, 0, high);
+            }),
+            "  %0 = arg @p0 : f32\n"
+            "  %1 = arg @p1 : f32\n"
+            "  %2 = const 2 : f32\n"
+            "  %3 = max %2, %0 : f32\n"
+            "  %4 = min %3, %1 : f32\n"
+            "  %5 = const 0.5 : f32\n"
+            "  %6 = max %5, %0 : f32\n"
+            "  %7 = const 1 : f32\n"
+            "  %8 = min %6, %7 : f32\n"
+            "  %9 = const 3 : f32\n"
+            "  %10 = const 0 : f32\n"
+            "  %11 = max %9, %10 : f32\n"
+            "  %12 = min %11, %1 : f32\n");
+}
+
 TEST(Math, OperationsWithNames) {
   EXPECT_EQ(body_of([](Value<std::uint32_t> a, Value<std::uint32_t> b) {
               (void)min(a, b), (void)max(a, 1), (void)abs(a), (void)clamp(a, 1, b), (void)mul_hi(a, b);

@@ -82,6 +82,13 @@ void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float
 void types(View<float> x, Value<float> a, Value<double> b, Value<std::int32_t> n, Value<bool> flag, Index i) {
   a + b;                                   // refuse: different types: write cast<T>(...) around one of them
   i < n;                                   // refuse: different types: write cast<T>(...) around one of them
+  enum Kind { fluid };
+  enum class State { solid };
+  n == fluid;                              // refuse: write static_cast<int>(...) around the enumerator
+  State::solid != n;                       // refuse: write static_cast<int>(...) around the enumerator
+  n + fluid;                               // refuse: write static_cast<int>(...) around the enumerator
+  Value<std::int16_t> nothing;             // refuse: write Value<T> v = ..., or Var<T> v
+  (void)nothing;
   x[i] = n;                                // refuse: write cast<T>(...) around the value
   n + 0.5;                                 // refuse: a floating constant meets a traced integer
   flag == 1;                               // refuse: a number and a boolean do not mix

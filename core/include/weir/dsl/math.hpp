@@ -142,10 +142,13 @@ requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> fmax(
   static_assert(detail::has_floats<detail::common_t<A, B>>, "fmax takes floats: max takes integers, too");
   return weir::max(static_cast<A&&>(a), static_cast<B&&>(b), where);
 }
-/// min(max(x, low), high).
-template <detail::Traced A, class B, class C>
-Value<detail::traced_t<A>> clamp(A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
-  auto raised = weir::max(static_cast<A&&>(x), static_cast<B&&>(low), where);
+/// min(max(x, low), high). Any of the three may be a constant, but not all.
+template <class A, class B, class C>
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> clamp(
+    A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B, C>;
+  const Value<T> value(static_cast<A&&>(x), where);
+  const Value<T> raised = weir::max(value, static_cast<B&&>(low), where);
   return weir::min(raised, static_cast<C&&>(high), where);
 }
 /// Upper half of the double-width product of integers.

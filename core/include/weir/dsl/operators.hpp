@@ -104,6 +104,12 @@ concept Mixed =
 template <class A, class B>
 concept AnyTraced = Traced<A> || Traced<B>;
 
+template <class U>
+concept HostEnum = std::is_enum_v<std::remove_cvref_t<U>>;
+/// A traced operand and an enumerator, which is not a number of the kernel.
+template <class A, class B>
+concept WithEnum = (Traced<A> && HostEnum<B>) || (HostEnum<A> && Traced<B>);
+
 /// bool, in a form that depends on A, so that Value<bool> may still be incomplete.
 template <class A>
 using dependent_bool = std::conditional_t<Traced<A>, bool, bool>;
@@ -146,6 +152,33 @@ WEIR_MIXED(<=)
 WEIR_MIXED(>)
 WEIR_MIXED(>=)
 #undef WEIR_MIXED
+
+#define WEIR_ENUM(symbol)                                                                                   \
+  template <class A, class B>                                                                               \
+    requires detail::WithEnum<A, B>                                                                         \
+  auto operator symbol(A&&, B&&) {                                                                          \
+    static_assert(                                                                                          \
+        detail::always_false<A, B>,                                                                         \
+        "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator");    \
+    return detail::refused<Value<detail::bool_beside<A>>>();                                                \
+  }
+WEIR_ENUM(+)
+WEIR_ENUM(-)
+WEIR_ENUM(*)
+WEIR_ENUM(/)
+WEIR_ENUM(%)
+WEIR_ENUM(&)
+WEIR_ENUM(|)
+WEIR_ENUM(^)
+WEIR_ENUM(<<)
+WEIR_ENUM(>>)
+WEIR_ENUM(==)
+WEIR_ENUM(!=)
+WEIR_ENUM(<)
+WEIR_ENUM(<=)
+WEIR_ENUM(>)
+WEIR_ENUM(>=)
+#undef WEIR_ENUM
 
 template <class A, class B>
   requires detail::AnyTraced<A, B>

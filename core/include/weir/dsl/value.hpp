@@ -83,6 +83,12 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
  public:
   using value_type = T;
 
+  /// Explains why a Value is not declared without a value.
+  Value() {
+    static_assert(detail::always_false<T>,
+                  "a Value never changes, so it is made with its value: write Value<T> v = ..., or Var<T> v for "
+                  "a variable that starts as zero");
+  }
   Value(const Value&) = default;
   Value(const Value& from, detail::Where) noexcept : Value(from) {}
   /// Refuses a traced value of another type. Explicit, so that functions overloaded for several Value<T> stay
