@@ -172,6 +172,25 @@ WEIR_REQUIREMENT(
               cycle, together);
 }
 
+WEIR_REQUIREMENT(5, 59, Leaks, OfUpdatesOfOneGraph,
+                 "Updating one graph 10,000 times while runs of it are submitted leaks nothing.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(256u << 10);
+  const Stream stream;
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, memory.size(), 1);  // still running when the host updates
+  const Graph graph = nodes.make();
+  expect_flat("graph_launch, graph_update, graph_launch, stream_synchronize of one graph", often, [&] {
+    launch(graph, stream);
+    for (int i = 0; i < 2; ++i) {
+      (void)result_of(table().graph_update, weir_graph(graph), 0u,
+                      static_cast<const weir_graph_node*>(&nodes[0]));
+      launch(graph, stream);
+    }
+    stream.synchronize();
+  });
+}
+
 WEIR_REQUIREMENT(5, 36, Leaks, OfRefusedUpdates, "Refusing an update 10,000 times leaks nothing.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory memory(64);

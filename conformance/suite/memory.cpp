@@ -127,6 +127,20 @@ WEIR_REQUIREMENT(1, 63, Memory, FreedMemoryIsFree,
   expect_free_again("memory_allocate and memory_free", [](std::uint64_t size) { const Memory memory(size); });
 }
 
+WEIR_REQUIREMENT(1, 64, Memory, RefusedAllocationsTakeNothing,
+                 "Memory for which an allocation was refused stays free.") {
+  // A driver of version 1.0 may accept one of them.
+  expect_free_again("memory_allocate with an alignment of 3 and with an unknown kind",
+                    [](std::uint64_t size) {
+                      for (const weir_memory_options& options :
+                           {memory_options(size, WEIR_MEMORY_DEVICE, 3), memory_options(size, 4711)}) {
+                        weir_allocation out = nullptr;
+                        if (result_of(table().memory_allocate, device(), &options, &out) == WEIR_OK)
+                          call(table().memory_free, out);
+                      }
+                    });
+}
+
 WEIR_REQUIREMENT(4, 27, Memory, FreedMemoryOfOtherKindsIsFree,
                  "Pinned and stream-ordered memory that was allocated and freed counts as free again.") {
   if (!has(WEIR_CAP_PINNED_MEMORY) && !has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))

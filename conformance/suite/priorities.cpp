@@ -2,6 +2,7 @@
 // Level 4: stream priorities, native streams, copies between devices.
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
+#include "leaks.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -233,6 +234,38 @@ WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
   refusal(WEIR_ERROR_INVALID, table().event_record, weir_event(event), weir_stream(stream));
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(there));
+}
+
+WEIR_REQUIREMENT(4, 79, PeerCopies, TimesOfAnotherDeviceAreInvalid,
+                 "event_elapsed of events of different devices returns WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const weir_device other = other_device();
+  const Stream here, there(other);
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED, other);
+  start.record(here);
+  end.record(there);
+  here.synchronize();
+  there.synchronize();
+  double out = -1;
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(start), weir_event(end), &out);
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(end), weir_event(start), &out);
+  EXPECT_EQ(out, -1) << "a refused call changed out_nanoseconds";
+  if (testing::Test::HasFailure())
+    ADD_FAILURE()
+        << "two reached events of different devices were given. driver.h: a call with objects of different "
+           "devices returns WEIR_ERROR_INVALID. Look first at the checks of event_elapsed";
+}
+
+WEIR_REQUIREMENT(4, 80, Leaks, OfPeerCopies, "Copying memory between devices 10,000 times leaks nothing.") {
+  needs(WEIR_CAP_PEER_COPY);
+  const weir_device other = other_device();
+  const Memory here(64), there(64, WEIR_MEMORY_DEVICE, other);
+  const Stream stream;
+  expect_flat("copy_peer and stream_synchronize", often, [&] {
+    call(table().copy_peer, weir_stream(stream), weir_allocation(here), std::uint64_t{0},
+         weir_allocation(there), std::uint64_t{0}, std::uint64_t{64});
+    stream.synchronize();
+  });
 }
 
 /// A kernel of another device. Throws Skipped if that device runs other code than the device under test.

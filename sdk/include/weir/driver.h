@@ -248,7 +248,7 @@ typedef struct weir_memory_info {
 typedef struct weir_code_object {
   uint32_t struct_size;
   const char *format; /* as in weir_code_target */
-  const char *target;
+  const char *target; /* "": not stated; the driver accepts it if the vendor's runtime checks the code, or refuses it */
   const void *data;   /* copied or consumed before module_load returns */
   uint64_t size;
   const char *name;   /* for messages and profilers; may be null */
@@ -435,8 +435,8 @@ typedef struct weir_driver_table {
   weir_result (*event_synchronize)(weir_event event, weir_status *status);
 
   /* [TIMED_EVENTS] Nanoseconds from `start` to `end`, exact to 100,000; negative if `end` was reached first. Both
-   * must be timed and reached: WEIR_NOT_READY before that, WEIR_ERROR_INVALID if one is not timed or was never
-   * recorded. */
+   * must be timed and reached: WEIR_NOT_READY before that. WEIR_ERROR_INVALID if one is not timed or was never
+   * recorded, also while the other is not reached. */
   weir_result (*event_elapsed)(weir_event start, weir_event end, double *out_nanoseconds, weir_status *status);
 
   /* -- memory -- */
@@ -470,8 +470,8 @@ typedef struct weir_driver_table {
    * freed. Waits for no submitted work. */
   weir_result (*memory_get_info)(weir_allocation allocation, weir_memory_info *info, weir_status *status);
 
-  /* -- copies and fills: a range outside its allocation returns WEIR_ERROR_INVALID before anything is
-   * submitted; a size
+  /* -- copies and fills: a range outside its allocation, also one of 0 bytes whose offset is past the end, returns
+   * WEIR_ERROR_INVALID before anything is submitted; a size
    *    of 0 has no effect, also with null for the host memory -- */
 
   /* (required) Submits. `source` must stay valid and unchanged until the stream has passed the copy. */

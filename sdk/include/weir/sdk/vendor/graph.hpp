@@ -259,16 +259,23 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     const Pattern pattern = node.pattern.shortest();
     const GraphPlace begin = place(*node.destination, node.destination_offset);
     FillSteps steps;
-    if (pattern.size <= 4) {
+    std::uint64_t done = 0;
+    if (begin.address % std::min(pattern.size, 4u) != 0) {
+      // The vendor's fills of wider elements need aligned addresses, and external memory begins anywhere.
+      done = std::min<std::uint64_t>(node.size, pattern.size);
+      for (std::uint64_t i = 0; i < done; ++i)
+        steps.fills.push_back({begin.address + i, 0, pattern.bytes[i], 1, 1, 1});
+    } else if (pattern.size <= 4) {
       const unsigned mask = pattern.size == 4 ? ~0u : (1u << (8 * pattern.size)) - 1;
       steps.fills.push_back(
           {begin.address, 0, pattern.word(0) & mask, pattern.size, node.size / pattern.size, 1});
       return steps;
+    } else {
+      done = std::min(node.size, V::long_fill_seed * pattern.size);
+      for (std::uint32_t column = 0; column < pattern.size / 4; ++column)
+        steps.fills.push_back(
+            {begin.address + 4 * column, pattern.size, pattern.word(column), 4, 1, done / pattern.size});
     }
-    std::uint64_t done = std::min(node.size, V::long_fill_seed * pattern.size);
-    for (std::uint32_t column = 0; column < pattern.size / 4; ++column)
-      steps.fills.push_back(
-          {begin.address + 4 * column, pattern.size, pattern.word(column), 4, 1, done / pattern.size});
     while (done < node.size) {
       const std::uint64_t more = std::min(done, node.size - done);
       steps.copies.push_back({{begin.kind, begin.address + done}, begin, more});

@@ -127,6 +127,9 @@ struct Stream : StreamObject<Device<V>> {
     const Pattern pattern = given.shortest();
     const Address begin = to.address + offset;
     Code code = success;
+    // The vendor's fills of wider elements need aligned addresses, and external memory begins anywhere.
+    if (begin % std::min(pattern.size, 4u) != 0)
+      return device->check(fill_bytes(begin, size, pattern), "fill memory");
     switch (pattern.size) {
       case 1:
         code = calls.fill_8(begin, pattern.bytes[0], size, native);
@@ -175,6 +178,20 @@ struct Stream : StreamObject<Device<V>> {
     for (std::uint32_t column = 0; column < pattern.size / 4 && code == success; ++column)
       code =
           V::fill_column(begin + 4 * column, pattern.size, pattern.word(column), done / pattern.size, native);
+    return code == success ? repeat(begin, done, size) : code;
+  }
+
+  Code fill_bytes(Address begin, std::uint64_t size, const Pattern& pattern) {
+    const std::uint64_t once = std::min<std::uint64_t>(size, pattern.size);
+    Code code = success;
+    for (std::uint64_t i = 0; i < once && code == success; ++i)
+      code = V::calls().fill_8(begin + i, pattern.bytes[i], 1, native);
+    return code == success ? repeat(begin, once, size) : code;
+  }
+
+  /// Copies the first `done` bytes until they fill `size` bytes.
+  Code repeat(Address begin, std::uint64_t done, std::uint64_t size) {
+    Code code = success;
     while (done < size && code == success) {
       const std::uint64_t more = std::min(done, size - done);
       code = V::calls().copy_on_device(begin + done, begin, more, native);
