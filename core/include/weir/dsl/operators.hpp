@@ -160,7 +160,7 @@ WEIR_MIXED(>=)
     static_assert(                                                                                          \
         detail::always_false<A, B>,                                                                         \
         "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator");    \
-    return detail::refused<Value<detail::bool_beside<A>>>();                                                \
+    return detail::refused<Value<detail::dependent_bool<A>>>();                                             \
   }
 WEIR_ENUM(+)
 WEIR_ENUM(-)
