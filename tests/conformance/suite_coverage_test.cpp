@@ -77,7 +77,8 @@ TEST(Suite, ReportsTheErrorsOfABrokenDevice) {
                                                    {"fill", "launch"}};
   std::string layer = "fault";
   for (const auto& [slot, result] : made) layer += ":call=" + slot + ":nth=3:result=" + result;
-  const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter 'C1.*' --layer " + layer);
+  // Tests whose first calls must succeed; others report a failed call as another than the expected refusal.
+  const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter 'C1.0*,C1.2*,C1.4*' --layer " + layer);
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.count("failed"), 4) << run.printed;
   EXPECT_GT(run.count("passed"), 20);
