@@ -126,59 +126,40 @@ template <class Result>
 Result refused();
 }  // namespace detail
 
-#define WEIR_MIXED(symbol)                                                                           \
-  template <class A, class B>                                                                        \
-    requires detail::Mixed<A, B>                                                                     \
-  auto operator symbol(A&&, B&&) {                                                                   \
-    static_assert(                                                                                   \
-        detail::always_false<A, B>,                                                                  \
-        "the two sides of an operator have different types: write cast<T>(...) around one of them"); \
-    return detail::refused<Value<detail::traced_t<A>>>();                                            \
+#define WEIR_REFUSED(symbol)                                                                             \
+  template <class A, class B>                                                                            \
+    requires detail::Mixed<A, B>                                                                         \
+  auto operator symbol(A&&, B&&) {                                                                       \
+    static_assert(                                                                                       \
+        detail::always_false<A, B>,                                                                      \
+        "the two sides of an operator have different types: write cast<T>(...) around one of them");     \
+    return detail::refused<Value<detail::traced_t<A>>>();                                                \
+  }                                                                                                      \
+  template <class A, class B>                                                                            \
+    requires detail::WithEnum<A, B>                                                                      \
+  auto operator symbol(A&&, B&&) {                                                                       \
+    static_assert(                                                                                       \
+        detail::always_false<A, B>,                                                                      \
+        "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator"); \
+    return detail::refused<Value<detail::dependent_bool<A>>>();                                          \
   }
-WEIR_MIXED(+)
-WEIR_MIXED(-)
-WEIR_MIXED(*)
-WEIR_MIXED(/)
-WEIR_MIXED(%)
-WEIR_MIXED(&)
-WEIR_MIXED(|)
-WEIR_MIXED(^)
-WEIR_MIXED(<<)
-WEIR_MIXED(>>)
-WEIR_MIXED(==)
-WEIR_MIXED(!=)
-WEIR_MIXED(<)
-WEIR_MIXED(<=)
-WEIR_MIXED(>)
-WEIR_MIXED(>=)
-#undef WEIR_MIXED
-
-#define WEIR_ENUM(symbol)                                                                                   \
-  template <class A, class B>                                                                               \
-    requires detail::WithEnum<A, B>                                                                         \
-  auto operator symbol(A&&, B&&) {                                                                          \
-    static_assert(                                                                                          \
-        detail::always_false<A, B>,                                                                         \
-        "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator");    \
-    return detail::refused<Value<detail::dependent_bool<A>>>();                                             \
-  }
-WEIR_ENUM(+)
-WEIR_ENUM(-)
-WEIR_ENUM(*)
-WEIR_ENUM(/)
-WEIR_ENUM(%)
-WEIR_ENUM(&)
-WEIR_ENUM(|)
-WEIR_ENUM(^)
-WEIR_ENUM(<<)
-WEIR_ENUM(>>)
-WEIR_ENUM(==)
-WEIR_ENUM(!=)
-WEIR_ENUM(<)
-WEIR_ENUM(<=)
-WEIR_ENUM(>)
-WEIR_ENUM(>=)
-#undef WEIR_ENUM
+WEIR_REFUSED(+)
+WEIR_REFUSED(-)
+WEIR_REFUSED(*)
+WEIR_REFUSED(/)
+WEIR_REFUSED(%)
+WEIR_REFUSED(&)
+WEIR_REFUSED(|)
+WEIR_REFUSED(^)
+WEIR_REFUSED(<<)
+WEIR_REFUSED(>>)
+WEIR_REFUSED(==)
+WEIR_REFUSED(!=)
+WEIR_REFUSED(<)
+WEIR_REFUSED(<=)
+WEIR_REFUSED(>)
+WEIR_REFUSED(>=)
+#undef WEIR_REFUSED
 
 template <class A, class B>
   requires detail::AnyTraced<A, B>

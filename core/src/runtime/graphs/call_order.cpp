@@ -97,26 +97,19 @@ std::size_t row_end(std::span<const GraphStep> steps, std::size_t begin) noexcep
   return end;
 }
 
-std::vector<std::uint64_t> predecessors(const GraphState& graph, std::span<const GraphStep> row) {
+RowOrder order_of(const GraphState& graph, std::span<const GraphStep> row) {
   std::vector<RowCall> calls;
   calls.reserve(row.size());
   for (const GraphStep& step : row) calls.push_back(describe(graph, graph.calls[step.value]));
-  std::vector<std::uint64_t> direct(row.size()), all(row.size());
+  RowOrder order{std::vector<std::uint64_t>(row.size()), std::vector<std::uint64_t>(row.size())};
   for (std::size_t i = 0; i < row.size(); ++i)
     for (std::size_t j = i; j-- > 0;) {
       const std::uint64_t bit = std::uint64_t{1} << j;
-      if (all[i] & bit || !keep_order(graph, calls[j], calls[i])) continue;
-      direct[i] |= bit;
-      all[i] |= bit | all[j];
+      if (order.all[i] & bit || !keep_order(graph, calls[j], calls[i])) continue;
+      order.direct[i] |= bit;
+      order.all[i] |= bit | order.all[j];
     }
-  return direct;
-}
-
-std::vector<std::uint64_t> all_predecessors(std::span<const std::uint64_t> direct) {
-  std::vector<std::uint64_t> all(direct.begin(), direct.end());
-  for (std::uint64_t& of : all)
-    for (std::uint64_t rest = of; rest; rest &= rest - 1) of |= all[std::countr_zero(rest)];
-  return all;
+  return order;
 }
 
 bool same_memory(const GraphCall& a, const GraphCall& b) noexcept {

@@ -19,18 +19,19 @@ inline constexpr std::size_t max_row_calls = 64;
 /// call.
 std::size_t row_end(std::span<const GraphStep> steps, std::size_t begin) noexcept;
 
-/// For each call of a row, bit by bit, the earlier ones of the row that it must directly follow. Those that
-/// they follow in turn are left out. Two calls keep their order if
-///
-/// - one writes memory that the other reads or writes,
-/// - what one does is unknown (a kernel that is not in IR form) or its order shows (asserts, prints), or it
-/// has
-///   repetitions or the option no_concurrency,
-/// - or no gain is expected from running them at once; see launch_model.hpp.
-std::vector<std::uint64_t> predecessors(const GraphState& graph, std::span<const GraphStep> row);
+/// For each call of a row, bit by bit, the earlier ones of the row that it follows.
+struct RowOrder {
+  std::vector<std::uint64_t> direct;  ///< without those that others of them follow
+  std::vector<std::uint64_t> all;
+};
 
-/// For each call of a row, all earlier ones that it follows, directly or not.
-std::vector<std::uint64_t> all_predecessors(std::span<const std::uint64_t> direct);
+/// The order that a row needs. Two calls keep their order
+///
+/// - if one writes memory that the other reads or writes;
+/// - if what one does is unknown (a kernel that is not in IR form), if its order shows (asserts, prints), or
+///   if it has repetitions or the option no_concurrency;
+/// - if no gain is expected from running them at once; see launch_model.hpp.
+RowOrder order_of(const GraphState& graph, std::span<const GraphStep> row);
 
 /// Whether two calls take the same memory in the same places. The order among calls depends on that, and, for
 /// speed alone, on their sizes.

@@ -136,17 +136,18 @@ void add_call_nodes(const GraphRun& run, GraphInstance& own, std::uint32_t index
     own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
 }
 
-/// The direct predecessors of each call of a row, of which each follows the one before it.
-std::vector<std::uint64_t> one_after_the_other(std::size_t count) {
-  std::vector<std::uint64_t> direct(count);
-  for (std::size_t i = 1; i < count; ++i) direct[i] = std::uint64_t{1} << (i - 1);
-  return direct;
+/// Each call of a row follows the one before it.
+RowOrder program_order(std::size_t calls) {
+  RowOrder order{std::vector<std::uint64_t>(calls), std::vector<std::uint64_t>(calls)};
+  for (std::size_t i = 1; i < calls; ++i) {
+    order.direct[i] = std::uint64_t{1} << (i - 1);
+    order.all[i] = order.direct[i] | order.all[i - 1];
+  }
+  return order;
 }
 
 void add_row(const GraphRun& run, GraphInstance& own, std::span<const GraphStep> row, GraphOrder& order) {
-  const std::vector<std::uint64_t> direct =
-      own.in_order ? one_after_the_other(row.size()) : predecessors(run.graph, row);
-  const std::vector<std::uint64_t> all = all_predecessors(direct);
+  const auto [direct, all] = own.in_order ? program_order(row.size()) : order_of(run.graph, row);
   const GraphOrder::Ends entry = order.ends();
   std::vector<GraphOrder::Ends> ends(row.size());
   std::uint64_t last = 0;  // calls that none follows yet
@@ -203,7 +204,7 @@ bool keeps_order(const GraphRun& run, GraphInstance& own) {
   for (std::size_t i = 0; i < steps.size();) {
     const std::size_t end = std::max(row_end(steps, i), i + 1);
     if (steps[i].kind == GraphStep::Kind::call)
-      for (const std::uint64_t direct : predecessors(run.graph, std::span(steps).subspan(i, end - i)))
+      for (const std::uint64_t direct : order_of(run.graph, std::span(steps).subspan(i, end - i)).direct)
         if (direct & ~*ordered++) return false;
     i = end;
   }

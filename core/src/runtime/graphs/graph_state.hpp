@@ -110,7 +110,7 @@ struct GraphState {
   std::vector<Owned> blocks;
 
   std::uint64_t version = 1;
-  std::uint64_t shape = 1;  ///< changes with the number and the order of the tasks of a call
+  std::uint64_t shape = 1;   ///< changes with the number and the order of the tasks of a call
   std::uint64_t memory = 1;  ///< changes with the memory that a call takes
   std::uint64_t scratch_bytes = 0;
   std::size_t repeated_tasks = 0;  ///< of calls with repeats, with all repetitions
