@@ -260,8 +260,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     const GraphPlace begin = place(*node.destination, node.destination_offset);
     FillSteps steps;
     std::uint64_t done = 0;
-    if (begin.address % std::min(pattern.size, 4u) != 0) {
-      // The vendor's fills of wider elements need aligned addresses, and external memory begins anywhere.
+    if (!takes_wide_fills(begin.address, pattern)) {
       done = std::min<std::uint64_t>(node.size, pattern.size);
       for (std::uint64_t i = 0; i < done; ++i)
         steps.fills.push_back({begin.address + i, 0, pattern.bytes[i], 1, 1, 1});

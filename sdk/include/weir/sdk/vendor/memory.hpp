@@ -7,11 +7,19 @@
 //       the number of the device whose memory this is; fails for memory that the vendor does not know
 #pragma once
 
+#include <algorithm>
 #include <cinttypes>
 
+#include "../checks.hpp"
 #include "device.hpp"
 
 namespace weir::sdk::vendor {
+
+/// Whether the vendor's fills of elements as wide as the pattern, at most 4 bytes, take the address: it must
+/// be a multiple of their size, and external memory begins anywhere.
+inline bool takes_wide_fills(Address begin, const Pattern& pattern) noexcept {
+  return begin % std::min(pattern.size, 4u) == 0;
+}
 
 template <class V>
 struct Allocation : AllocationObject<Device<V>> {

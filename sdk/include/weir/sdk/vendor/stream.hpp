@@ -127,8 +127,7 @@ struct Stream : StreamObject<Device<V>> {
     const Pattern pattern = given.shortest();
     const Address begin = to.address + offset;
     Code code = success;
-    // The vendor's fills of wider elements need aligned addresses, and external memory begins anywhere.
-    if (begin % std::min(pattern.size, 4u) != 0)
+    if (!takes_wide_fills(begin, pattern))
       return device->check(fill_bytes(begin, size, pattern), "fill memory");
     switch (pattern.size) {
       case 1:
