@@ -300,5 +300,35 @@ TEST(MaskedBytes, MasksAreNotExtendedByMovesOnProcessorsWithAvx512) {
   }
 }
 
+// Without AVX512DQ, LLVM 22 cannot select conversions to f16 by AVX512FP16.
+// proves R36
+TEST(MaskedBytes, AreStoredBesideConversionsToF16OnProcessorsWithAvx512Fp16) {
+  for (const std::string type : {"i64", "u64"}) {
+    const Program program = parse_program("weir-ir 1\nkernel \"bytes\"\nparam @x: array<" + type + R"(, 1>
+param @half: array<f16, 1>
+param @done: array<bool, 1>
+{
+  %zero = const 0 : i64
+  %limit = const 32 : )" + type + R"(
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %x = load @x[%i] : )" + type + R"(
+    %half = cast %x : f16
+    store @half[%i], %half
+    %more = gt %x, %limit : bool
+    if %more {
+      store @done[%i], %more
+    }
+  }
+}
+)");
+    codegen::Target target{"elf-x86_64", "x86-64-v4", "+avx512fp16,-prefer-256-bit", 1, 1};
+    target.assumptions.no_alias = true;
+    const std::string code =
+        weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "asm");
+    EXPECT_THAT(code, testing::ContainsRegex("vmovdqu8\t%xmm[0-9]*, [^\n]*[{]%k")) << type;
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -25,7 +25,10 @@ bool extends_mask(const llvm::Instruction& i) {
 llvm::PreservedAnalyses NoMaskExtension::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   if (llvm::any_of(llvm::instructions(function), extends_mask)) {
     const llvm::StringRef features = function.getFnAttribute("target-features").getValueAsString();
-    function.addFnAttr("target-features", (features + (features.empty() ? "" : ",") + "-avx512dq").str());
+    // LLVM 22 cannot select conversions of 64-bit integers to f16 with AVX512FP16 but without AVX512DQ, which no
+    // processor has.
+    constexpr const char* without = "-avx512dq,-avx512fp16";
+    function.addFnAttr("target-features", (features + (features.empty() ? "" : ",") + without).str());
   }
   return llvm::PreservedAnalyses::all();
 }
