@@ -64,8 +64,6 @@ enum JitOption : int {
   jit_error_log_bytes = 6,
 };
 
-enum JitInput : int { link_input_ptx = 1 };
-
 enum PointerAttribute : int { pointer_memory_type = 2, pointer_device = 9 };
 
 /// Version 2. Version 1, before CUDA 12, lacks the fields from `kernel` on and is otherwise the same.
@@ -128,16 +126,9 @@ struct Api {
                      void* stream);
 
   Code (*module_load)(void** out, const void* image, unsigned option_count, int* options, void** values);
-  Code (*link_create)(unsigned option_count, int* options, void** values, void** out_state);
-  Code (*link_add)(void* state, int input, void* data, std::size_t size, const char* name,
-                   unsigned option_count, int* options, void** values);
-  Code (*link_complete)(void* state, void** out_code, std::size_t* out_size);
-  Code (*link_destroy)(void* state);
   Code (*function_load)(void* function);
   Code (*function_parameter)(void* function, std::size_t index, std::size_t* out_offset,
                              std::size_t* out_size);
-
-  bool has_linker;  ///< all functions of cuLink
 
   Code (*graph_add_copy)(void** out, void* graph, void* const* after, std::size_t count, const CopyNode* node,
                          void* context);

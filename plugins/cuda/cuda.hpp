@@ -56,8 +56,6 @@ struct Cuda {
   struct ModuleData {};
   static void check_target(const Device& device, const weir_code_object& object);
   static Code load_module(Module& module, const weir_code_object& object, std::string& log);
-  static Code compile_code(Device& device, const weir_code_object& object, weir_code_receiver receive,
-                           void* user, std::string& log);
   static Code prepare_function(void* function) noexcept {
     return api.function_load ? api.function_load(function) : sdk::vendor::success;
   }

@@ -87,10 +87,6 @@ void Cuda::describe(std::uint32_t index, weir_device_info& info) {
   if (!api.calls.has_graphs)
     lacks(info, WEIR_CAP_GRAPHS, "graphs: CUDA before 11.4 lacks functions for them, streams are used");
 
-  if (!api.has_linker)
-    lacks(info, WEIR_CAP_CODE_COMPILE,
-          "code: the library lacks functions to compile code without loading it");
-
   const std::string target = format_text("sm_%u%u", value(compute_major), value(compute_minor));
   info.code_target_count = 2;
   put(info.code_targets[0].format, "ptx");

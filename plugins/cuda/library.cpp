@@ -78,10 +78,6 @@ constexpr EntryPoint entry_points[] = {
     {OWN(fill_2d_32), "cuMemsetD2D32Async", 3020, "cuMemsetD2D32Async"},
 
     {OWN(module_load), "cuModuleLoadDataEx", 2010, "cuModuleLoadDataEx"},
-    {OWN(link_create), "cuLinkCreate", 6050, "cuLinkCreate_v2", optional},
-    {OWN(link_add), "cuLinkAddData", 6050, "cuLinkAddData_v2", optional},
-    {OWN(link_complete), "cuLinkComplete", 5050, "cuLinkComplete", optional},
-    {OWN(link_destroy), "cuLinkDestroy", 5050, "cuLinkDestroy", optional},
     {COMMON(module_unload), "cuModuleUnload", 2000, "cuModuleUnload"},
     {COMMON(module_get_function), "cuModuleGetFunction", 2000, "cuModuleGetFunction"},
     {COMMON(function_get_attribute), "cuFuncGetAttribute", 2020, "cuFuncGetAttribute"},
@@ -150,7 +146,6 @@ std::uint32_t Cuda::start() {
   api.calls.has_pools = sdk::has_entry_points(api, std::span(entry_points), "cuMemPool") &&
                         api.calls.pool_allocate && api.calls.memory_free_async;
   api.calls.has_graphs = sdk::has_entry_points(api, std::span(entry_points), "cuGraph");
-  api.has_linker = sdk::has_entry_points(api, std::span(entry_points), "cuLink");
   if (missing)
     sdk::fail(
         WEIR_ERROR_NO_LIBRARY,

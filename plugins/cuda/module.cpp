@@ -105,16 +105,6 @@ void check_whole(const weir_code_object& object) {
               static_cast<unsigned long long>(object.size));
 }
 
-/// A compilation. Its result lives as long.
-struct Linker {
-  Linker() = default;
-  Linker(const Linker&) = delete;
-  ~Linker() {
-    if (state) api.link_destroy(state);
-  }
-  void* state = nullptr;
-};
-
 /// The device's own architecture, 90 for sm_90.
 int architecture_of(const Device& device) {
   const int number = static_cast<int>(device.index);
@@ -140,40 +130,15 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
             object.name, object.format, object.target, major, minor, major, major, minor);
 }
 
+// No code_compile: cuLinkComplete is CUDA's only function that returns its compiler's result, and it compiles PTX as
+// relocatable code, which is slower than that of cuModuleLoadDataEx. CUDA keeps the latter in a cache of its own.
+// See tests/evidence/cuda-link.md.
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
   if (!is_ptx(object)) check_whole(object);
   const Image image(object);
   Log messages;
   const Code code = api.module_load(&module.native, image.data(), 4, messages.options, messages.values);
   log = messages.text();
-  return code;
-}
-
-// CUDA has no other function that returns its compiler's result. Its options are those of load_module, so the
-// code is the same.
-Code Cuda::compile_code(Device& device, const weir_code_object& object, weir_code_receiver receive,
-                        void* user, std::string& log) {
-  if (!is_ptx(object))
-    sdk::fail(WEIR_ERROR_UNSUPPORTED,
-              "code object '%.64s' is of format '%.32s', which is loaded without compilation; expected 'ptx'",
-              object.name, object.format);
-  const Image image(object);
-  Log messages;
-  Linker linker;
-  void* cubin = nullptr;
-  std::size_t bytes = 0;
-  Code code = api.link_create(4, messages.options, messages.values, &linker.state);
-  if (code == sdk::vendor::success)
-    code = api.link_add(linker.state, link_input_ptx, const_cast<char*>(image.data()), image.size(),
-                        object.name, 0, nullptr, nullptr);
-  if (code == sdk::vendor::success) code = api.link_complete(linker.state, &cubin, &bytes);
-  log = messages.text();
-  if (code != sdk::vendor::success) return code;
-  // Code with a letter stays bound to its device or family.
-  const std::string target =
-      parse(object.target).specific ? object.target : format_text("sm_%d", architecture_of(device));
-  const weir_code_object compiled{sizeof compiled, "cubin", target.c_str(), cubin, bytes, object.name};
-  receive(user, &compiled);
   return code;
 }
 

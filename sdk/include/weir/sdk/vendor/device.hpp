@@ -36,10 +36,6 @@ struct Module;
 template <class V>
 concept FindsOwners = requires { &V::device_of; };
 
-/// The vendor compiles code objects without loading them.
-template <class V>
-concept CompilesCode = requires { &V::compile_code; };
-
 template <class V>
 struct Device : DeviceObject {
   typename V::Context context = V::no_context;
@@ -56,8 +52,6 @@ struct Device : DeviceObject {
   Allocation<V>& allocate(const weir_memory_options& options);
   Allocation<V>& wrap_memory(const weir_external_memory& memory) requires FindsOwners<V>;
   Module<V>& load_module(const weir_code_object& object);
-  void compile_code(const weir_code_object& object, weir_code_receiver receive,
-                    void* user) requires CompilesCode<V>;
 
   /// If the device is lost, throws DEVICE_LOST with the message of the original error.
   void check_alive() const {

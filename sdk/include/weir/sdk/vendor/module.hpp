@@ -8,10 +8,6 @@
 //       throws a Failure for code of another device
 //   static Code load_module(Module<V>&, const weir_code_object&, std::string& log);
 //       sets module.native, or `log` to the vendor's compiler log
-//   static Code compile_code(Device<V>&, const weir_code_object&, weir_code_receiver receive, void* user,
-//                            std::string& log);
-//       optional: calls receive(user, &code), or sets `log` to the vendor's compiler log. Throws a Failure
-//       for code that is loaded without compilation
 //   static Code prepare_function(void* function) noexcept;
 //       loads the function now, so that no launch must
 //   static std::size_t block_bytes(const Module<V>&, const Kernel<V>&);
@@ -55,20 +51,6 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
   }
 };
 
-/// Throws the vendor's error for a code object, with its compiler's log.
-template <class V>
-[[noreturn]] void refuse_code(Device<V>& device, const weir_code_object& object, Code code,
-                              const std::string& log) {
-  if (verdict_of<V>(code).lost) device.raise(code, "load a code object");
-  Failure failure =
-      failure_of<V>(code, format_text("load code object '%.64s' of format '%.32s' for target '%.64s'",
-                                      object.name, object.format, object.target)
-                              .c_str());
-  if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
-  if (!log.empty()) failure.message += "; its log says: " + log;
-  throw failure;
-}
-
 template <class V>
 Module<V>& Device<V>::load_module(const weir_code_object& object) {
   Current<V> current(*this);
@@ -80,18 +62,14 @@ Module<V>& Device<V>::load_module(const weir_code_object& object) {
   std::string log;
   const Code code = V::load_module(*module, object, log);
   if (code == success) return module.publish();
-  refuse_code(*this, object, code, log);
-}
-
-template <class V>
-void Device<V>::compile_code(const weir_code_object& object, weir_code_receiver receive, void* user)
-  requires CompilesCode<V>
-{
-  Current<V> current(*this);
-  V::check_target(*this, object);
-  std::string log;
-  const Code code = V::compile_code(*this, object, receive, user, log);
-  if (code != success) refuse_code(*this, object, code, log);
+  if (verdict_of<V>(code).lost) raise(code, "load a code object");
+  Failure failure =
+      failure_of<V>(code, format_text("load code object '%.64s' of format '%.32s' for target '%.64s'",
+                                      object.name, object.format, object.target)
+                              .c_str());
+  if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
+  if (!log.empty()) failure.message += "; its log says: " + log;
+  throw failure;
 }
 
 }  // namespace weir::sdk::vendor
