@@ -1,82 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 // Combines the values of equal keys by groups, for integers, whose bits do not depend on the order. Each
 // group combines the runs inside its range; one group then completes those that continue in later ranges.
-#include "algorithms/groups.hpp"
+#include "algorithms/group_select.hpp"
 #include "algorithms/reduce_by_key.hpp"
-#include "algorithms/select.hpp"
 
 namespace weir::algorithms {
 namespace {
 
-/// For each thread of a group, the combination of the values since the last head, in threads with lower
-/// numbers. Declare it directly in the body of a group loop. All threads must call it together.
-template <class W>
+/// Runs that begin among some values, and the combination of the values since the last of them began, or of all.
+template <class W, class Count>
+struct Runs {
+  Value<Count> begun;
+  Value<W> value;
+};
+
+/// The runs before each thread of a group. Declare it directly in the body of a group loop. All threads must call
+/// it together; calls may follow one another without a barrier.
+template <class W, class Count>
 class RunScan {
  public:
-  struct Run {
-    Value<bool> begins;  ///< a head is among the values
-    Value<W> value;      ///< since the last head, or of all
-  };
+  using Part = Runs<W, Count>;
   struct Result {
-    Run before, total;
+    Part before;  ///< of the threads with lower numbers
+    Part total;
   };
 
-  Result operator()(const Index& thread, const Run& run, Combine combine) const {
-    const W neutral = identity<W>(combine);
-    const Index row = thread / each;
-    heads_[thread + row] = select(run.begins, 1u, 0u);
-    values_[thread + row] = run.value;
-    barrier();
-    if_(thread < rows, [&] {
-      Var<std::uint32_t> head = 0u;
-      Var<W> sum = neutral;
-      for (std::int64_t k = 0; k < each; ++k) {
-        const Index at = thread * (each + 1) + k;
-        append(head, sum, heads_[at], values_[at], combine, [&](const auto& begun, const auto& value) {
-          heads_[at] = begun;
-          values_[at] = value;
-        });
-      }
-      row_heads_[thread] = head;
-      row_values_[thread] = sum;
+  Result operator()(const Index& thread, const Part& part, Combine combine) const {
+    const Value<std::int32_t> own = lane<row>();
+    const Index own_row = thread / row;
+    Var<Count> begun = part.begun;
+    Var<W> value = part.value;
+    for (std::int32_t step = 1; step < std::int32_t(row); step *= 2) {
+      const Part here{Value<Count>(begun), Value<W>(value)};
+      const Part both = joined({shuffle_up<row>(here.begun, step), shuffle_up<row>(here.value, step)}, here, combine);
+      begun = select(own >= step, both.begun, here.begun);
+      value = select(own >= step, both.value, here.value);
+    }
+    if_(own == std::int32_t(row - 1), [&] {
+      begun_[own_row] = begun;
+      values_[own_row] = value;
     });
     barrier();
-    Var<std::uint32_t> head = 0u, head_above = 0u;
-    Var<W> sum = neutral, sum_above = neutral;
-    for (std::int64_t r = 0; r < rows; ++r)
-      append(head, sum, row_heads_[r], row_values_[r], combine, [&](const auto& begun, const auto& value) {
-        head_above = select(row == r, begun, Value<std::uint32_t>(head_above));
-        sum_above = select(row == r, value, Value<W>(sum_above));
-      });
-    const Value<std::uint32_t> own_head = heads_[thread + row];
-    const Value<W> own = values_[thread + row], above = sum_above;
-    const Value<bool> begins = own_head != 0u;
-    return {{begins | (head_above != 0u), select(begins, own, combined<W>(combine, above, own))},
-            {head != 0u, Value<W>(sum)}};
+    Var<Count> all = Count(0), above = Count(0);
+    Var<W> of_all = identity<W>(combine), of_above = identity<W>(combine);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const Part so_far{Value<Count>(all), Value<W>(of_all)};
+      above = select(own_row == r, so_far.begun, Value<Count>(above));
+      of_above = select(own_row == r, so_far.value, Value<W>(of_above));
+      const Part both = joined(so_far, {Value<Count>(begun_[r]), Value<W>(values_[r])}, combine);
+      all = both.begun;
+      of_all = both.value;
+    }
+    barrier();  // before the next call
+    const Part of_row{shuffle_up<row>(begun, 1), shuffle_up<row>(value, 1)};
+    const Part of_rows{Value<Count>(above), Value<W>(of_above)};
+    const Part before = joined(of_rows, of_row, combine);
+    return {{select(own == 0, of_rows.begun, before.begun), select(own == 0, of_rows.value, before.value)},
+            {Value<Count>(all), Value<W>(of_all)}};
   }
 
  private:
-  /// Calls earlier(head, sum) with the values before (head, value) is appended.
-  template <class Earlier>
-  static void append(Var<std::uint32_t>& head, Var<W>& sum, const Value<std::uint32_t>& next_head,
-                     const Value<W>& next, Combine combine, const Earlier& earlier) {
-    const Value<std::uint32_t> begun = head;
-    const Value<W> value = sum;
-    earlier(begun, value);
-    sum = select(next_head != 0u, next, combined<W>(combine, value, next));
-    head = begun | next_head;
+  static Part joined(const Part& first, const Part& next, Combine combine) {
+    return {first.begun + next.begun,
+            select(next.begun == Count(0), combined<W>(combine, first.value, next.value), next.value)};
   }
-
-  static constexpr std::int64_t each = 16, rows = group_size / each;
-  Shared<std::uint32_t, std::size_t(group_size + rows)> heads_;
-  Shared<W, std::size_t(group_size + rows)> values_;
-  Shared<std::uint32_t, std::size_t(rows)> row_heads_;
-  Shared<W, std::size_t(rows)> row_values_;
+  Shared<Count, std::size_t(rows)> begun_;
+  Shared<W, std::size_t(rows)> values_;
 };
 
 template <class T, class W = Word<T>>
-using RunsKernel = void(View<const bool>, View<const T>, View<const std::int64_t>, View<T>, View<W>, View<W>,
-                        Value<std::int64_t>);
+using RunsKernel = void(View<const std::uint32_t>, View<const T>, View<const std::int64_t>, View<T>, View<W>,
+                        View<W>, Value<std::int64_t>);
 
 /// lead[r]: the values of range r before its first head. last[r]: those from its last head on.
 template <class T, class W = Word<T>>
@@ -84,14 +78,14 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
   static auto& cache = *new KernelCache<RunsKernel<T>>;
   return cache.get(static_cast<std::uint32_t>(combine), [&] {
     return Kernel<RunsKernel<T>>(
-        "reduce_by_key", with_constants([combine](View<const bool> heads, View<const T> values,
+        "reduce_by_key", with_constants([combine](View<const std::uint32_t> heads, View<const T> values,
                                                   View<const std::int64_t> counts, View<T> result,
                                                   View<W> lead, View<W> last, Index size) {
           const Index n = values.size();
           group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
             Tile<W> tile(t);
             GroupScan<std::int64_t> scan;
-            RunScan<W> runs;
+            RunScan<W, std::uint32_t> runs;
             const W neutral = identity<T>(combine);
             constexpr std::int64_t each = per_thread<W>;
             Var<std::int64_t> below = 0;
@@ -100,20 +94,14 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
             Var<std::int64_t> begun = first;  // runs of all tiles so far
             Var<W> open = neutral;            // the value of the last of them
             for_tiles<W>(g, size, n, [&](Index base) {
-              tile.load(loaded<W>(t, base, n, W(0),
-                                  [&](const Index& i) { return cast<W>(Value<bool>(heads[i])); }));
-              barrier();
-              std::vector<Value<bool>> head;
-              Var<std::int64_t> count = 0;
-              for (std::int64_t k = 0; k < each; ++k) {
-                head.push_back(tile.own(k) != W(0));
-                count += cast<std::int64_t>(head.back());
-              }
-              const Value<bool> begins = count != 0;
-              const auto [runs_before, runs_here] = scan.sum(t, count);
+              const Index own = base + t * each;
+              const Value<std::uint32_t> marks =
+                  (heads[own / marks_of_word] >> cast<std::uint32_t>(own % marks_of_word)) &
+                  ((1u << std::uint32_t(each)) - 1u);
               tile.load(loaded<W>(t, base, n, neutral,
                                   [&](const Index& i) { return cast<W>(Value<T>(values[i])); }));
               barrier();
+              std::vector<Value<bool>> head;
               std::vector<Value<W>> value;
               Var<W> sum = neutral;
               const auto append = [&](std::size_t k) {
@@ -121,13 +109,14 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
                 sum = select(head[k], value[k], combined<W>(combine, so_far, value[k]));
               };
               for (std::int64_t k = 0; k < each; ++k) {
+                head.push_back((marks & (1u << std::uint32_t(k))) != 0u);
                 value.emplace_back(tile.own(k));
                 append(std::size_t(k));
               }
-              const auto [before, all] = runs(t, {begins, Value<W>(sum)}, combine);
+              const auto [before, all] = runs(t, {popcount(marks), Value<W>(sum)}, combine);
               const Value<W> opened = open;
-              sum = select(before.begins, before.value, combined<W>(combine, opened, before.value));
-              Var<std::int64_t> run = begun + runs_before - 1;
+              sum = select(before.begun == 0u, combined<W>(combine, opened, before.value), before.value);
+              Var<std::int64_t> run = begun + cast<std::int64_t>(before.begun) - 1;
               for (std::int64_t k = 0; k < each; ++k) {
                 if_(head[std::size_t(k)], [&] {
                   if_(run < first, [&] { lead[g] = sum; }).else_([&] { result[run] = cast<T>(sum); });
@@ -135,8 +124,8 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
                 });
                 append(std::size_t(k));
               }
-              open = select(all.begins, all.value, combined<W>(combine, opened, all.value));
-              begun += runs_here;
+              open = select(all.begun == 0u, combined<W>(combine, opened, all.value), all.value);
+              begun += cast<std::int64_t>(all.begun);
             });
             if_(t == 0, [&] { if_(begun == first, [&] { lead[g] = open; }).else_([&] { last[g] = open; }); });
           });
@@ -156,8 +145,7 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
         "reduce_by_key_join", with_constants([combine](View<const std::int64_t> counts, View<const W> lead,
                                                        View<const W> last, View<T> result) {
           group_for(groups(1), threads<group_size>, [&](Index, Index t) {
-            GroupScan<std::int64_t> scan;
-            RunScan<W> runs;
+            RunScan<W, std::int64_t> runs;
             const Index ranges = counts.size();
             const W neutral = identity<T>(combine);
             constexpr std::int64_t each = std::int64_t(max_ranges) / group_size;
@@ -181,11 +169,9 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
               below += count.back();
               append(std::size_t(k));
             }
-            const Value<bool> begins = below != 0;
-            const auto [runs_before, all] = scan.sum(t, below);
-            const auto [before, total] = runs(t, {begins, Value<W>(sum)}, combine);
+            const auto [before, total] = runs(t, {Value<std::int64_t>(below), Value<W>(sum)}, combine);
             sum = before.value;
-            below = runs_before;
+            below = before.begun;
             for (std::int64_t k = 0; k < each; ++k) {
               const Value<W> so_far = sum;
               const Index run = below;
@@ -194,7 +180,7 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
               below = run + count[std::size_t(k)];
               append(std::size_t(k));
             }
-            if_(t == 0, [&] { result[all - 1] = cast<T>(total.value); });
+            if_(t == 0, [&] { result[total.begun - 1] = cast<T>(total.value); });
           });
         }));
   });
@@ -204,17 +190,17 @@ template <class T, class W = Word<T>>
 void reduce_by_groups(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
                       const AnyArrayView& result_keys, const AnyArrayView& result_values,
                       const AnyArrayView& count, Combine combine) {
-  const auto n = static_cast<std::int64_t>(keys.size());
-  const Chunks ranges = selection_ranges(stream, keys);
-  const Workspace memory(stream, {{element_type<bool>, n},
+  const Chunks ranges = selection_ranges(stream, keys.size());
+  const Workspace memory(stream, {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(keys.size()))},
                                   {element_type<std::int64_t>, ranges.count},
                                   {element_type<W>, ranges.count},
                                   {element_type<W>, ranges.count}});
-  const AnyArrayView heads = memory[0], counts = memory[1], lead = memory[2], last = memory[3];
-  submit_heads(stream, keys, heads);
-  submit_group_select(stream, keys, heads, result_keys, count, counts, ranges, false);
-  runs_kernel<T>(combine)(stream, heads, values, counts, result_values, lead, last, ranges.size);
-  join_kernel<T>(combine)(stream, counts, lead, last, result_values);
+  const Marks heads{memory[0], memory[1], ranges};
+  const AnyArrayView lead = memory[2], last = memory[3];
+  submit_group_heads(stream, keys, heads);
+  submit_group_place(stream, as_words(keys), keys.size(), heads, as_words(result_keys), count, false, "compact");
+  runs_kernel<T>(combine)(stream, heads.words, values, heads.counts, result_values, lead, last, ranges.size);
+  join_kernel<T>(combine)(stream, heads.counts, lead, last, result_values);
 }
 
 }  // namespace

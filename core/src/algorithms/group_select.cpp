@@ -7,105 +7,202 @@
 namespace weir::algorithms {
 namespace {
 
-template <class T, class U>
-using PlaceKernel = void(View<const T>, View<const U>, View<const std::int64_t>, View<U>, View<std::int64_t>,
-                         Value<std::int64_t>);
+template <class T>
+using MarkKernel = void(View<const T>, View<std::uint32_t>, View<std::int64_t>, Value<std::int64_t>);
 
-/// Moves the elements of `x`, of `words` words each, whose flag(chosen, i) is true.
-template <class T, class U, class Flag>
-Kernel<PlaceKernel<T, U>> place_kernel(const char* name, std::int64_t words, bool with_rest,
-                                       const Flag& flag) {
-  return Kernel<PlaceKernel<T, U>>(
-      name, with_constants([=](View<const T> chosen, View<const U> x, View<const std::int64_t> counts,
-                               View<U> result, View<std::int64_t> count, Index size) {
-        const Index n = chosen.size();
+/// `flag` says which elements are marked, from the first of four, or one alone.
+template <class T, class Flag>
+const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
+  static const auto& kernel = *new Kernel<MarkKernel<T>>(
+      name, with_constants([flag](View<const T> x, View<std::uint32_t> marks, View<std::int64_t> counts,
+                                  Index size) {
+        using Bits = Value<std::uint32_t>;
+        constexpr std::int64_t fours = per_thread<std::uint32_t> / four, threads_of_word = row / four;
+        const Index n = x.size();
         group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
-          Ranks tile(t);
           GroupScan<std::uint32_t> scan;
-          GroupScan<std::int64_t> wide_scan;
-          const auto [before, all] = counted(g, t, counts, wide_scan);
-          Var<std::int64_t> start = before;
-          const auto move = [&](const Index& i, const Index& to) {
-            for_(0, words, [&](Index c) { result[to * words + c] = x[i * words + c]; });
-          };
+          Var<std::uint32_t> count = 0u;
+          const Bits own = cast<std::uint32_t>(lane<row>());
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-            const Index first = start;
-            const Value<std::uint32_t> kept = for_ranks(
-                t, base, n, tile, scan, [&](const Index& i) { return flag(chosen, i); },
-                [&](const Index& i, const Value<bool>& keeps, const Value<std::uint32_t>& rank) {
-                  const Index to = first + cast<std::int64_t>(rank);
-                  if (with_rest)
-                    move(i, select(keeps, to, all + (i - to)));
-                  else
-                    if_(keeps, [&] { move(i, to); });
-                });
-            start = first + cast<std::int64_t>(kept);
+            const Index first = first_of_fours<std::uint32_t>(t, base);
+            std::deque<Var<std::uint32_t>> bits;
+            for (std::int64_t k = 0; k < fours; ++k) bits.emplace_back(0u);
+            if_(base + marked_tile <= n, [&] {
+              for (std::int64_t k = 0; k < fours; ++k) {
+                const std::vector<Value<bool>> flags = flag.four(x, first + k * fours_of_row);
+                for (std::uint32_t j = 0; j < four; ++j)
+                  bits[std::size_t(k)] |= cast<std::uint32_t>(flags[j]) << j;
+              }
+            }).else_([&] {
+              for (std::int64_t k = 0; k < fours; ++k) {
+                for (std::uint32_t j = 0; j < four; ++j) {
+                  const Index i = first + (k * fours_of_row + j);
+                  if_(i < n, [&] { bits[std::size_t(k)] |= cast<std::uint32_t>(flag.one(x, i)) << j; });
+                }
+              }
+            });
+            // The threads of a word exchange its bits. Then each of the first `fours` of them stores one word.
+            Var<std::uint32_t> stored = 0u;
+            for (std::int64_t k = 0; k < fours; ++k) {
+              const Bits here = bits[std::size_t(k)];
+              count += popcount(here);
+              Var<std::uint32_t> word = here << (own % std::uint32_t(threads_of_word) * std::uint32_t(four));
+              for (std::int32_t step = 1; step < threads_of_word; step *= 2) {
+                const Bits so_far = word;
+                word = so_far | shuffle_xor<row>(so_far, step);
+              }
+              stored = select(own % std::uint32_t(threads_of_word) == std::uint32_t(k), Bits(word), Bits(stored));
+            }
+            const Index lane_number = cast<std::int64_t>(own);
+            const Index word = base / marks_of_word + t / row * (fours * four) +
+                               lane_number % threads_of_word * four + lane_number / threads_of_word;
+            if_(lane_number % threads_of_word < fours, [&] { marks[word] = stored; });
+          });
+          const Value<std::uint32_t> total = scan.sum(t, count).total;
+          if_(t == 0, [&] { counts[g] = cast<std::int64_t>(total); });
+        });
+      }));
+  return kernel;
+}
+
+struct IsTrue {
+  Value<bool> one(const View<const bool>& keep, const Index& i) const { return keep[i]; }
+  std::vector<Value<bool>> four(const View<const bool>& keep, const Index& first) const {
+    std::vector<Value<bool>> flags;
+    for (std::int64_t j = 0; j < algorithms::four; ++j) flags.emplace_back(keep[first + j]);
+    return flags;
+  }
+};
+struct IsHead {
+  template <class T>
+  Value<bool> one(const View<const T>& x, const Index& i) const {
+    const Value here = x[i], before = x[max(i, 1) - 1];
+    return (i == 0) | (here != before);
+  }
+  template <class T>
+  std::vector<Value<bool>> four(const View<const T>& x, const Index& first) const {
+    const Value before = x[max(first, 1) - 1];
+    std::vector<std::remove_const_t<decltype(before)>> here;
+    for (std::int64_t j = 0; j < algorithms::four; ++j) here.emplace_back(x[first + j]);
+    std::vector<Value<bool>> flags{(first == 0) | (here[0] != before)};
+    for (std::size_t j = 1; j < here.size(); ++j) flags.push_back(here[j] != here[j - 1]);
+    return flags;
+  }
+};
+
+template <class U>
+using PlaceKernel = void(View<const U>, View<const std::uint32_t>, View<const std::int64_t>, View<U>,
+                         View<std::int64_t>, Value<std::int64_t>);
+
+/// Moves elements of `words` words each.
+template <class U>
+Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool with_rest) {
+  return Kernel<PlaceKernel<U>>(
+      name, with_constants([=](View<const U> x, View<const std::uint32_t> marks,
+                               View<const std::int64_t> counts, View<U> result, View<std::int64_t> count,
+                               Index size) {
+        const Index n = x.size() / words;
+        constexpr std::int64_t each = per_thread<std::uint32_t>;
+        group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
+          GroupScan<std::int64_t> scan;
+          const auto [before, all] = counted(g, t, counts, scan);
+          Var<std::int64_t> start = before;
+          const Value<std::int32_t> own = lane<row>();
+          const Value<std::uint32_t> bit = Value<std::uint32_t>(1u) << cast<std::uint32_t>(own);
+          for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
+            // Element k of a thread: sub-groups have consecutive elements, and threads adjacent ones.
+            const Index first = base + t / row * (each * row) + cast<std::int64_t>(own);
+            const Index so_far = start;
+            std::deque<Var<U>> loaded;
+            for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(U(0));
+            const auto if_inside = [&](const auto& body) {
+              if_(base + marked_tile <= n, [&] {
+                for (std::int64_t k = 0; k < each; ++k) body(k, first + k * row);
+              }).else_([&] {
+                for (std::int64_t k = 0; k < each; ++k)
+                  if_(first + k * row < n, [&] { body(k, first + k * row); });
+              });
+            };
+            // All elements, also those that are not kept: loads in branches would wait for one another.
+            if (words == 1)
+              if_inside([&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = x[i]; });
+            const TileMarks tile(marks, base);
+            std::vector<Value<bool>> keeps;
+            std::vector<Index> to;
+            const Value<std::int32_t> first_word = cast<std::int32_t>(t / row * (each / four));
+            for (std::int64_t k = 0; k < each; ++k) {
+              const Value<std::int32_t> of = first_word + int(k / four);
+              const Value<std::uint32_t> word = tile.word(k % four, of);
+              keeps.push_back((word & bit) != 0u);
+              to.push_back(so_far +
+                           cast<std::int64_t>(tile.before(k % four, of) + popcount(word & (bit - 1u))));
+            }
+            if_inside([&](std::int64_t k, const Index& i) {
+              const auto at = std::size_t(k);
+              const auto move = [&](const Index& place) {
+                if (words == 1)
+                  result[place] = loaded[at];
+                else
+                  for_(0, words, [&](Index c) { result[place * words + c] = x[i * words + c]; });
+              };
+              if (with_rest)
+                move(select(keeps[at], to[at], all + (i - to[at])));
+              else
+                if_(keeps[at], [&] { move(to[at]); });
+            });
+            start = so_far + cast<std::int64_t>(tile.total());
           });
           if_((t == 0) & (g == 0), [&] { count[0] = all; });
         });
       }));
 }
 
-struct IsTrue {
-  Value<bool> operator()(const View<const bool>& keep, const Index& i) const { return keep[i]; }
-};
-struct IsHead {
-  template <class T>
-  Value<bool> operator()(const View<const T>& x, const Index& i) const {
-    const Value here = x[i], before = x[max(i, 1) - 1];
-    return (i == 0) | (here != before);
-  }
-};
-
-/// `x` are words U, `words` for each element of `chosen`.
-template <class T, class U, class Flag>
-void select_by_groups(const StreamRef& stream, const AnyArrayView& chosen, const AnyArrayView& x,
-                      const AnyArrayView& result, const AnyArrayView& count, const AnyArrayView& counts,
-                      std::int64_t range, bool with_rest, const char* count_name, const char* name) {
-  static auto& count_kernel = *new Kernel<CountFlagsKernel<T>>(count_flags_kernel<T>(count_name, Flag()));
-  count_kernel(stream, chosen, counts, range);
-  const auto words = static_cast<std::int64_t>(x.size() / chosen.size());
-  static auto& cache = *new KernelCache<PlaceKernel<T, U>>;
-  const auto& kernel = cache.get(static_cast<std::uint32_t>(words) * 2 + with_rest,
-                                 [&] { return place_kernel<T, U>(name, words, with_rest, Flag()); });
-  kernel(stream, chosen, x, counts, result, count, range);
+Workspace marks_memory(const StreamRef& stream, std::uint64_t n, const Chunks& ranges) {
+  return Workspace(stream, {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(n))},
+                            {element_type<std::int64_t>, ranges.count}});
 }
 
 }  // namespace
 
-Chunks selection_ranges(const StreamRef& stream, const AnyArrayView& x) {
-  return group_ranges(stream.device(), x.size(), ranks_size);
+Chunks selection_ranges(const StreamRef& stream, std::uint64_t n) {
+  return group_ranges(stream.device(), n, marked_tile);
 }
 
-void submit_group_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
-                         const AnyArrayView& result, const AnyArrayView& count, const AnyArrayView& counts,
-                         const Chunks& ranges, bool with_rest) {
-  const AnyArrayView from = as_words(x), to = as_words(result);
-  for_word_type(from, [&]<class U>(U) {
-    select_by_groups<bool, U, IsTrue>(stream, keep, from, to, count, counts, ranges.size, with_rest,
-                                      "select_count", with_rest ? "partition" : "compact");
+void submit_group_heads(const StreamRef& stream, const AnyArrayView& x, const Marks& marks) {
+  for_element_type(x.element().scalar, [&]<class T>(T) {
+    mark_kernel<T>("mark_heads", IsHead())(stream, x, marks.words, marks.counts, marks.ranges.size);
+  });
+}
+
+void submit_group_place(const StreamRef& stream, const AnyArrayView& x, std::uint64_t elements,
+                        const Marks& marks, const AnyArrayView& result, const AnyArrayView& count,
+                        bool with_rest, const char* name) {
+  for_word_type(x, [&]<class U>(U) {
+    static auto& cache = *new KernelCache<PlaceKernel<U>>;
+    const auto words = static_cast<std::int64_t>(x.size() / elements);
+    const auto& kernel = cache.get(static_cast<std::uint32_t>(words) * 2 + with_rest,
+                                   [&] { return place_kernel<U>(name, words, with_rest); });
+    kernel(stream, x, marks.words, marks.counts, result, count, marks.ranges.size);
   });
 }
 
 void submit_group_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
                          const AnyArrayView& result, const AnyArrayView& count, bool with_rest) {
-  const Chunks ranges = selection_ranges(stream, x);
-  const AnyArray counts = scratch(stream, element_type<std::int64_t>, ranges.count);
-  submit_group_select(stream, x, keep, result, count, counts, ranges, with_rest);
+  const Chunks ranges = selection_ranges(stream, x.size());
+  const Workspace memory = marks_memory(stream, x.size(), ranges);
+  const Marks marks{memory[0], memory[1], ranges};
+  mark_kernel<bool>("mark", IsTrue())(stream, keep, marks.words, marks.counts, ranges.size);
+  submit_group_place(stream, as_words(x), x.size(), marks, as_words(result), count, with_rest,
+                     with_rest ? "partition" : "compact");
 }
 
 void submit_group_unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
                          const AnyArrayView& count) {
-  const Chunks ranges = selection_ranges(stream, x);
-  const AnyArray counts = scratch(stream, element_type<std::int64_t>, ranges.count);
-  const AnyArrayView from = as_words(x), to = as_words(result);
-  for_element_type(x.element().scalar, [&]<class T>(T) {
-    for_word_type(from, [&]<class U>(U) {
-      if constexpr (sizeof(U) == sizeof(T))
-        select_by_groups<T, U, IsHead>(stream, x, from, to, count, counts, ranges.size, false, "unique_count",
-                                       "unique");
-    });
-  });
+  const Chunks ranges = selection_ranges(stream, x.size());
+  const Workspace memory = marks_memory(stream, x.size(), ranges);
+  const Marks marks{memory[0], memory[1], ranges};
+  submit_group_heads(stream, x, marks);
+  submit_group_place(stream, as_words(x), x.size(), marks, as_words(result), count, false, "compact");
 }
 
 }  // namespace weir::algorithms

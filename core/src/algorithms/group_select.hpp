@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection by groups: the flagged elements of each range are counted, then each range has its places.
+// Selection by groups. A first kernel marks the chosen elements, a bit each, and counts those of each range. From
+// the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
 #pragma once
+
+#include <deque>
 
 #include "algorithms/groups.hpp"
 
 namespace weir::algorithms {
 
-/// Tiles of all kernels that count or place flagged elements have the size of this one.
-using Ranks = Tile<std::uint32_t>;
-inline constexpr std::int64_t ranks_size = tile_size<std::uint32_t>;
+/// Elements of a range are a multiple of this, in all kernels that write or read marks.
+inline constexpr std::int64_t marked_tile = tile_size<std::uint32_t>;
+/// Elements whose marks are in one word: bit l of word w is that of element row * w + l.
+inline constexpr std::int64_t marks_of_word = 32;
+static_assert(marks_of_word == row);
 
-/// counts[g] becomes the number of elements i in range g for which flag(x, i) is true.
-template <class T>
-using CountFlagsKernel = void(View<const T>, View<std::int64_t>, Value<std::int64_t>);
-
-template <class T, class Flag>
-Kernel<CountFlagsKernel<T>> count_flags_kernel(const char* name, const Flag& flag) {
-  return Kernel<CountFlagsKernel<T>>(
-      name, with_constants([flag](View<const T> x, View<std::int64_t> counts, Index size) {
-        const Index n = x.size();
-        group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
-          GroupScan<std::uint32_t> scan;
-          Var<std::uint32_t> count = 0u;
-          for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-            for (const Value<bool>& flagged :
-                 loaded<std::uint32_t>(t, base, n, false, [&](const Index& i) { return flag(x, i); }))
-              count += cast<std::uint32_t>(flagged);
-          });
-          const Value<std::uint32_t> total = scan.sum(t, count).total;
-          if_(t == 0, [&] { counts[g] = cast<std::int64_t>(total); });
-        });
-      }));
+/// Words for the marks of `n` elements: those of whole tiles.
+inline std::int64_t mark_words(std::int64_t n) {
+  return (n + marked_tile - 1) / marked_tile * (marked_tile / marks_of_word);
 }
+
+/// Scratch memory of a selection from ranges of elements.
+struct Marks {
+  AnyArrayView words;   ///< std::uint32_t[mark_words(n)]
+  AnyArrayView counts;  ///< std::int64_t, of the marked elements of each range
+  Chunks ranges;
+};
 
 /// The numbers that a group takes from the counts of all ranges. All threads call it together.
 struct Counted {
@@ -50,32 +44,48 @@ inline Counted counted(const Index& g, const Index& t, const View<const std::int
   return {lower, scan.sum(t, all).total};
 }
 
-/// Calls action(i, flagged, rank) for each element i of the tile that the thread loads; `rank` is the number
-/// of flagged elements before it in the tile. Returns their number in the tile. All threads call it together.
-/// No barrier is needed before the tile is used in this way again.
-template <class Flag, class Action>
-Value<std::uint32_t> for_ranks(const Index& t, const Index& base, const Index& n, const Ranks& tile,
-                               const GroupScan<std::uint32_t>& scan, const Flag& flag, const Action& action) {
-  const std::vector<Value<bool>> flags = loaded<std::uint32_t>(t, base, n, false, flag);
-  for (std::size_t k = 0; k < flags.size(); ++k) tile.loaded(std::int64_t(k)) = cast<std::uint32_t>(flags[k]);
-  barrier();
-  std::vector<Value<std::uint32_t>> own;
-  Var<std::uint32_t> sum = 0u;
-  for (std::int64_t k = 0; k < per_thread<std::uint32_t>; ++k) {
-    own.emplace_back(tile.own(k));
-    sum += own.back();
+/// The marks of a tile, in registers: each thread has four words, and the number of marks before each of them.
+/// Construct it in all threads of a sub-group together.
+class TileMarks {
+ public:
+  TileMarks(const View<const std::uint32_t>& marks, const Index& base) {
+    const Index first = base / marks_of_word + cast<std::int64_t>(lane<row>()) * four;
+    Var<std::uint32_t> own = 0u;
+    for (std::int64_t k = 0; k < four; ++k) {
+      words_.emplace_back(marks[first + k]);
+      own += popcount(words_.back());
+    }
+    const auto add = [](const Value<std::uint32_t>& a, const Value<std::uint32_t>& b) { return a + b; };
+    const Value<std::uint32_t> up_to_here = subgroup_scan<row>(own, add);
+    before_.push_back(up_to_here - own);
+    for (std::size_t k = 1; k < words_.size(); ++k) before_.push_back(before_[k - 1] + popcount(words_[k - 1]));
+    total_.emplace_back(shuffle<row>(up_to_here, int(row) - 1));
   }
-  const auto [before, total] = scan.sum(t, sum);
-  sum = before;
-  for (std::int64_t k = 0; k < per_thread<std::uint32_t>; ++k) {
-    tile.own(k) = sum;
-    sum += own[std::size_t(k)];
+
+  /// Of word `first * four + k`, where `k` is a constant from 0 to 3 and all threads of the sub-group have the
+  /// same `first`.
+  Value<std::uint32_t> word(std::int64_t k, const Value<std::int32_t>& first) const {
+    return shuffle<row>(words_[std::size_t(k)], first);
   }
-  barrier();
-  for_loaded<std::uint32_t>(t, base, n, [&](std::int64_t k, const Index& i) {
-    action(i, flags[std::size_t(k)], Value<std::uint32_t>(tile.loaded(k)));
-  });
-  return total;
-}
+  Value<std::uint32_t> before(std::int64_t k, const Value<std::int32_t>& first) const {
+    return shuffle<row>(before_[std::size_t(k)], first);
+  }
+  const Value<std::uint32_t>& total() const { return total_.front(); }
+
+ private:
+  static_assert(marked_tile == marks_of_word * four * row);
+  std::vector<Value<std::uint32_t>> words_, before_, total_;
+};
+
+/// Marks the elements of `x` that differ from the one before it.
+void submit_group_heads(const StreamRef& stream, const AnyArrayView& x, const Marks& marks);
+/// Moves the marked elements of `x` to the beginning of `result`, and with `with_rest` the others after them. Both
+/// are words of `chosen`, several for each if x has more words than elements. Writes the number of marks to `count`.
+void submit_group_place(const StreamRef& stream, const AnyArrayView& x, std::uint64_t elements,
+                        const Marks& marks, const AnyArrayView& result, const AnyArrayView& count,
+                        bool with_rest, const char* name);
+
+/// The ranges of `n` elements that groups select from.
+Chunks selection_ranges(const StreamRef& stream, std::uint64_t n);
 
 }  // namespace weir::algorithms

@@ -62,6 +62,10 @@ class Tile {
   Index row_, own_;
 };
 
+/// Threads of a sub-group.
+inline constexpr std::uint32_t row = 32;
+inline constexpr std::int64_t rows = group_size / row;
+
 /// Combines one value of each thread of a group. Declare it directly in the body of a group loop. All threads
 /// must call it together; calls may follow one another without a barrier.
 template <class W>
@@ -73,36 +77,44 @@ class GroupScan {
   };
   template <class F>
   Result operator()(const Index& thread, const Value<W>& value, W identity, const F& combine) const {
-    const Index own_row = thread / row;
-    const Value<std::int32_t> place = lane<row>();
     const Value<W> up_to_here = subgroup_scan<row>(value, combine);
-    if_(place == std::int32_t(row - 1), [&] { sums_[own_row] = up_to_here; });
-    barrier();
-    Var<W> before = identity, total = identity;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Value<W> next = sums_[r], so_far = total;
-      before = select(own_row == r, so_far, Value<W>(before));
-      total = combine(so_far, next);
-    }
+    const auto [above, total] = of_rows(thread, shuffle<row>(up_to_here, int(row) - 1), identity, combine);
     barrier();  // before the next call
-    const Value<W> of_row = shuffle_up<row>(up_to_here, 1), above = before;
-    return {combine(above, select(place == 0, Value<W>(identity), of_row)), Value<W>(total)};
+    const Value<W> of_row = shuffle_up<row>(up_to_here, 1);
+    return {combine(above, select(lane<row>() == 0, Value<W>(identity), of_row)), total};
   }
   Result sum(const Index& thread, const Value<W>& value) const {
     return (*this)(thread, value, W(0), [](const Value<W>& a, const Value<W>& b) { return a + b; });
   }
 
+  /// For a value that all threads of a row have: of the rows with lower numbers, and of all. The next call
+  /// must have the other `turn`, 0 or 1, or follow a barrier.
+  template <class F>
+  Result of_rows(const Index& thread, const Value<W>& value, W identity, const F& combine,
+                 const Index& turn = 0) const {
+    const Index own_row = thread / row, first = turn * rows;
+    if_(lane<row>() == 0, [&] { sums_[first + own_row] = value; });
+    barrier();
+    Var<W> before = identity, total = identity;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const Value<W> next = sums_[first + r], so_far = total;
+      before = select(own_row == r, so_far, Value<W>(before));
+      total = combine(so_far, next);
+    }
+    return {Value<W>(before), Value<W>(total)};
+  }
+
  private:
-  static constexpr std::uint32_t row = 32;  ///< threads that combine their values by exchanges
-  static constexpr std::int64_t rows = group_size / row;
-  Shared<W, std::size_t(rows)> sums_;
+  Shared<W, std::size_t(2 * rows)> sums_;
 };
 
-/// Calls body(base) for the first element of each tile in the group's range of `size` elements.
+/// Calls body(base) for the first element of each tile in the group's range of `size` elements. `base` is a
+/// product with the size of a tile, so that the compiler knows the alignment of elements.
 template <class W, class Body>
 void for_tiles(const Index& group, const Index& size, const Index& n, const Body& body) {
-  const Index begin = group * size;
-  for_(begin, min(begin + size, n), tile_size<W>, body);
+  const Index tiles = size / tile_size<W>, begin = group * tiles;
+  for_(begin, min(begin + tiles, (n + (tile_size<W> - 1)) / tile_size<W>),
+       [&](Index tile) { body(tile * tile_size<W>); });
 }
 
 /// Calls body(k, i) for each element i of the tile that the thread loads, unless it is past the end. The body
@@ -127,6 +139,29 @@ std::vector<Value<V>> loaded(const Index& thread, const Index& base, const Index
   for_loaded<W>(thread, base, n,
                 [&](std::int64_t k, const Index& i) { values[std::size_t(k)] = Value<V>(element(i)); });
   return {values.begin(), values.end()};
+}
+
+// Elements in fours: a sub-group has consecutive elements of the tile. Each thread loads four adjacent ones at a
+// time, with one instruction, and the threads of the sub-group load adjacent fours.
+inline constexpr std::int64_t four = 4, fours_of_row = four * row;
+
+/// The first element that the thread loads; the fours that it loads are `fours_of_row` apart.
+template <class W>
+Index first_of_fours(const Index& thread, const Index& base) {
+  return base + (thread / row * (per_thread<W> / four) * row + thread % row) * four;
+}
+
+/// Calls body(k, i) for each element i of the tile that the thread loads in fours, unless it is past the end.
+template <class W, class Body>
+void for_fours(const Index& thread, const Index& base, const Index& n, const Body& body) {
+  const Index first = first_of_fours<W>(thread, base);
+  const auto place = [](std::int64_t k) { return k / four * fours_of_row + k % four; };
+  if_(base + tile_size<W> <= n, [&] {
+    for (std::int64_t k = 0; k < per_thread<W>; ++k) body(k, first + place(k));
+  }).else_([&] {
+    for (std::int64_t k = 0; k < per_thread<W>; ++k)
+      if_(first + place(k) < n, [&] { body(k, first + place(k)); });
+  });
 }
 
 }  // namespace weir::algorithms

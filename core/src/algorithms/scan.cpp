@@ -4,6 +4,8 @@
 // range from the combination of those before it.
 #include "algorithms/scan.hpp"
 
+#include <deque>
+
 #include "algorithms/arguments.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
@@ -116,39 +118,49 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
         with_constants([=](View<const T> x, View<const W> sums, View<T> result, Index size) {
           const Index n = x.size();
           group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
-            Tile<W> tile(t);
             GroupScan<W> scan;
             const W neutral = identity<T>(combine);
             const auto both = [&](const Value<W>& a, const Value<W>& b) {
               return combined<W>(combine, a, b);
             };
-            const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
             Var<W> sum = neutral;
             for_(t, g, group_size, [&](Index i) {
               const Value<W> next = sums[i];
               sum = both(sum, next);
             });
             Var<W> start = scan(t, sum, neutral, both).total;
+            constexpr std::int64_t each = per_thread<W>;
             for_tiles<W>(g, size, n, [&](Index base) {
-              tile.load(loaded<W>(t, base, n, neutral, element));
-              barrier();
-              std::vector<Value<W>> own;
-              sum = neutral;
-              for (std::int64_t k = 0; k < per_thread<W>; ++k) {
-                own.emplace_back(tile.own(k));
-                sum = both(sum, own.back());
+              std::deque<Var<W>> loaded;
+              for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(neutral);
+              for_fours<W>(t, base, n, [&](std::int64_t k, const Index& i) {
+                loaded[std::size_t(k)] = cast<W>(Value<T>(x[i]));
+              });
+              // Inclusive scans of each four, and exclusive ones of the fours of the sub-group.
+              std::vector<Value<W>> here, above;
+              Var<W> of_row = neutral;
+              for (std::int64_t k = 0; k < each; ++k) {
+                const Value<W> own = loaded[std::size_t(k)];
+                here.push_back(k % four ? both(here.back(), own) : own);
+                if (k % four != four - 1) continue;
+                const Value<W> up_to_here = subgroup_scan<row>(here.back(), both), so_far = of_row;
+                const Value<W> lower = shuffle_up<row>(up_to_here, 1);
+                above.push_back(both(so_far, select(lane<row>() == 0, Value<W>(neutral), lower)));
+                of_row = both(so_far, shuffle<row>(up_to_here, int(row) - 1));
               }
-              const auto [before, total] = scan(t, sum, neutral, both);
-              sum = both(start, before);
-              for (std::int64_t k = 0; k < per_thread<W>; ++k) {
-                const Value<W> here = sum, after = both(here, own[std::size_t(k)]);
-                tile.own(k) = inclusive ? after : here;
-                sum = after;
-              }
+              const auto [before, total] =
+                  scan.of_rows(t, of_row, neutral, both, base / tile_size<W> % 2);
+              const Value<W> first = both(start, before);
               start = both(start, total);
-              barrier();
-              for_loaded<W>(t, base, n, [&](std::int64_t k, const Index& i) {
-                result[i] = cast<T>(Value<W>(tile.loaded(k)));
+              std::vector<Value<W>> scanned;
+              for (std::int64_t k = 0; k < each; ++k) {
+                const Value<W> lower = both(first, above[std::size_t(k / four)]);
+                scanned.push_back(inclusive       ? both(lower, here[std::size_t(k)])
+                                  : k % four == 0 ? lower
+                                                  : both(lower, here[std::size_t(k - 1)]));
+              }
+              for_fours<W>(t, base, n, [&](std::int64_t k, const Index& i) {
+                result[i] = cast<T>(scanned[std::size_t(k)]);
               });
             });
           });

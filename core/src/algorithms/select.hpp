@@ -18,13 +18,6 @@ void submit_group_select(const StreamRef& stream, const AnyArrayView& x, const A
 void submit_group_unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
                          const AnyArrayView& count);
 
-/// The ranges of the elements of `x` that groups select from.
-Chunks selection_ranges(const StreamRef& stream, const AnyArrayView& x);
-/// As above, with scratch memory of the caller: counts[r] becomes the number of kept elements in range r.
-void submit_group_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
-                         const AnyArrayView& result, const AnyArrayView& count, const AnyArrayView& counts,
-                         const Chunks& ranges, bool with_rest);
-
 /// heads[i] becomes true where x[i] differs from the element before it.
 void submit_heads(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& heads);
 
