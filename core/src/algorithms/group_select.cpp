@@ -24,7 +24,7 @@ const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
           Var<std::uint32_t> count = 0u;
           const Bits own = cast<std::uint32_t>(lane<row>());
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-            const Index first = first_of_fours<std::uint32_t>(t, base);
+            const Index first = first_of_fours(t, base, fours * four);
             std::deque<Var<std::uint32_t>> bits;
             for (std::int64_t k = 0; k < fours; ++k) bits.emplace_back(0u);
             if_(base + marked_tile <= n, [&] {
@@ -110,22 +110,13 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
           const Value<std::int32_t> own = lane<row>();
           const Value<std::uint32_t> bit = Value<std::uint32_t>(1u) << cast<std::uint32_t>(own);
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-            // Element k of a thread: sub-groups have consecutive elements, and threads adjacent ones.
-            const Index first = base + t / row * (each * row) + cast<std::int64_t>(own);
             const Index so_far = start;
             std::deque<Var<U>> loaded;
             for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(U(0));
-            const auto if_inside = [&](const auto& body) {
-              if_(base + marked_tile <= n, [&] {
-                for (std::int64_t k = 0; k < each; ++k) body(k, first + k * row);
-              }).else_([&] {
-                for (std::int64_t k = 0; k < each; ++k)
-                  if_(first + k * row < n, [&] { body(k, first + k * row); });
-              });
-            };
             // All elements, also those that are not kept: loads in branches would wait for one another.
             if (words == 1)
-              if_inside([&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = x[i]; });
+              for_rows(t, base, each, n,
+                       [&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = x[i]; });
             const TileMarks tile(marks, base);
             std::vector<Value<bool>> keeps;
             std::vector<Index> to;
@@ -137,7 +128,7 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
               to.push_back(so_far +
                            cast<std::int64_t>(tile.before(k % four, of) + popcount(word & (bit - 1u))));
             }
-            if_inside([&](std::int64_t k, const Index& i) {
+            for_rows(t, base, each, n, [&](std::int64_t k, const Index& i) {
               const auto at = std::size_t(k);
               const auto move = [&](const Index& place) {
                 if (words == 1)

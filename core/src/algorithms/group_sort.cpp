@@ -7,8 +7,10 @@
 //
 // A digit has 8 bits: a pass reads the keys twice and writes them once, so wider digits mean less traffic,
 // but a tile of 4,096 keys has runs of 16 keys on average, half a line of a GPU's cache, and with more bits
-// they would be shorter. To sort a tile, 2 bits at a time are taken, because the four counts of a thread then
-// fit into 64 bits, and one scan of a group adds all of them.
+// they would be shorter. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots tell each
+// thread which of them have its digit, and a counter of the sub-group how many it had before.
+#include <deque>
+
 #include "algorithms/groups.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/sort.hpp"
@@ -75,33 +77,61 @@ const Kernel<void(View<std::int64_t>, View<std::int64_t>)>& rows_kernel() {
   return kernel;
 }
 
-/// Sorts the words of a tile by the 8 lowest bits. Begins and ends with a barrier.
-template <class W>
-void sort_tile(const Index& t, const Tile<W>& tile, const GroupScan<std::uint64_t>& scan) {
-  constexpr std::uint64_t field = 16;  // bits of a count
-  static_assert(tile_size<W> < 1 << field);
-  constexpr std::uint64_t add_lower_fields = 0x0001'0001'0001'0000;
-  const Value<std::uint64_t> one(1u);
-  barrier();
-  for_(0, 8, 2, [&](Index bit) {
-    std::vector<Value<W>> word;
-    std::vector<Value<std::uint64_t>> at;
-    Var<std::uint64_t> counts = std::uint64_t{0};
-    for (std::int64_t k = 0; k < per_thread<W>; ++k) {
-      word.emplace_back(tile.own(k));
-      at.push_back(cast<std::uint64_t>((word.back() >> cast<W>(bit)) & W(3)) * field);
-      counts += one << at.back();
-    }
-    const auto [before, total] = scan.sum(t, counts);
-    Var<std::uint64_t> places = before + total * add_lower_fields;
-    for (std::int64_t k = 0; k < per_thread<W>; ++k) {
-      const Value<std::uint64_t> now = places, here = at[std::size_t(k)];
-      tile[cast<std::int64_t>((now >> here) & std::uint64_t{0xffff})] = word[std::size_t(k)];
-      places = now + (one << here);
-    }
+/// The places of a tile's keys in the order of their digits, as for_rows() counts keys. Declare it directly in the
+/// body of a group loop. All threads must call it together.
+class TilePlaces {
+ public:
+  explicit TilePlaces(const Index& thread) : thread_(thread), counters_(thread / row * digits) {}
+
+  struct Digit {
+    Value<std::uint32_t> begin, count;  ///< of the run of the digit that has the thread's number
+  };
+  /// Equal digits keep their order. Begins with a barrier, and ends with one that is owed before place().
+  Digit rank(const std::vector<Value<std::uint32_t>>& digit) {
+    for (std::int64_t r = 0; r < rows; ++r) counts_[r * digits + thread_] = 0u;
     barrier();
-  });
-}
+    const Value<std::uint32_t> own = Value<std::uint32_t>(1u) << cast<std::uint32_t>(lane<row>());
+    for (const Value<std::uint32_t>& of : digit) {
+      Var<std::uint32_t> equal = ~0u;
+      for_(0, digit_bits, [&](Index bit) {
+        const Value<std::uint32_t> set = (of >> cast<std::uint32_t>(bit)) & 1u;
+        equal &= ballot<row>(set != 0u) ^ (set - 1u);
+      });
+      const Value<std::uint32_t> lower = popcount(equal & (own - 1u));
+      Var<std::uint32_t> earlier = 0u;
+      if_(lower == 0u, [&] {
+        const Index counter = counters_ + cast<std::int64_t>(of);
+        const Value<std::uint32_t> so_far = counts_[counter];
+        earlier = so_far;
+        counts_[counter] = so_far + popcount(equal);
+      });
+      const Value<std::int32_t> first = cast<std::int32_t>(ctz(equal));
+      rank_.push_back(shuffle<row>(earlier, first) + lower);
+      digit_.push_back(of);
+      barrier();
+    }
+    Var<std::uint32_t> sum = 0u;
+    std::vector<Value<std::uint32_t>> before;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      before.emplace_back(sum);
+      sum += counts_[r * digits + thread_];
+    }
+    const Value<std::uint32_t> count = sum, begin = scan_.sum(thread_, count).before;
+    for (std::int64_t r = 0; r < rows; ++r) counts_[r * digits + thread_] = begin + before[std::size_t(r)];
+    return {begin, count};
+  }
+  /// The place of key k. After rank() and a barrier.
+  Index place(std::size_t k) const {
+    const Value<std::uint32_t> first = counts_[counters_ + cast<std::int64_t>(digit_[k])];
+    return cast<std::int64_t>(first + rank_[k]);
+  }
+
+ private:
+  Shared<std::uint32_t, std::size_t(rows * digits)> counts_;  // of the keys of each sub-group
+  GroupScan<std::uint32_t> scan_;
+  Index thread_, counters_;
+  std::vector<Value<std::uint32_t>> rank_, digit_;
+};
 
 template <class U, class P>
 using TileWord = std::conditional_t<(sizeof(U) > 4 || sizeof(P) > 4), std::uint64_t, std::uint32_t>;
@@ -124,68 +154,65 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order, bool paired) 
           const Index n = keys.size(), ranges = places.size() / digits;
           group_for(groups(ranges), threads<group_size>, [&](Index g, Index t) {
             Tile<W> tile(t);
-            GroupScan<std::uint64_t> scan;
-            Shared<std::int64_t, std::size_t(digits)> place;        // of the next key with a digit
-            Shared<std::uint32_t, std::size_t(digits)> begin, end;  // of its run in the sorted tile
-            const Value<std::int64_t> total = totals[t];
-            Var<std::int64_t> first_place =
-                cast<std::int64_t>(scan.sum(t, cast<std::uint64_t>(total)).before);
-            if_(g > 0, [&] { first_place += places[t * ranges + g]; });
-            place[t] = first_place;
+            TilePlaces in_tile(t);
+            Shared<std::int64_t, std::size_t(digits)> first;  // the place of a digit's run, less its begin in the tile
+            constexpr std::int64_t each = per_thread<W>;
+            Var<std::int64_t> place = 0;  // of the next key with the digit t
+            {
+              GroupScan<std::int64_t> scan;
+              const Value<std::int64_t> total = totals[t];
+              place = scan.sum(t, total).before;
+              if_(g > 0, [&] { place += places[t * ranges + g]; });
+            }
             for_tiles<W>(g, size, n, [&](Index base) {
               const Index used = min(n - base, tile_size<W>);
-              begin[t] = 0u;
-              end[t] = 0u;
-              const auto for_places = [&](const auto& body) {
-                for (std::int64_t k = 0; k < per_thread<W>; ++k) body(std::size_t(k), t + k * group_size);
+              const auto load = [&](const auto& from, auto neutral) {
+                using V = decltype(neutral);
+                std::deque<Var<V>> loaded;
+                for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(neutral);
+                for_rows(t, base, each, n,
+                         [&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = from[i]; });
+                return std::vector<Value<V>>(loaded.begin(), loaded.end());
               };
-              const std::vector<Value<U>> key =
-                  loaded<W>(t, base, n, U(0), [&](const Index& i) { return keys[i]; });
-              for_places([&](std::size_t k, const Index& i) {
+              const auto of = [&](const Value<U>& key) {
+                return cast<std::uint32_t>(digit_of<U>(order, key, shift));
+              };
+              const std::vector<Value<U>> key = load(keys, U(0));
+              std::vector<Value<std::uint32_t>> digit;
+              const Index from = t / row * (each * row) + t % row;
+              for (std::int64_t k = 0; k < each; ++k)
                 // Keys past the end become the last ones of the last digit.
-                const Value<W> digit =
-                    select(i < used, cast<W>(digit_of<U>(order, key[k], shift)), Value<W>(W(digits - 1)));
-                tile.loaded(std::int64_t(k)) = digit | cast<W>(i * digits);
-              });
-              sort_tile<W>(t, tile, scan);
-              std::vector<Index> digit, loaded_as;
-              for_places([&](std::size_t k, const Index& i) {
-                const Value<W> word = tile.loaded(std::int64_t(k)), before = tile[max(i, 1) - 1];
-                const Value<W> own = word & W(digits - 1), other = before & W(digits - 1);
-                digit.push_back(cast<std::int64_t>(own));
-                loaded_as.push_back(cast<std::int64_t>(word / W(digits)));
-                if_((i < used) & ((i == 0) | (own != other)), [&] {
-                  begin[digit.back()] = cast<std::uint32_t>(i);
-                  if_(i > 0, [&] { end[cast<std::int64_t>(other)] = cast<std::uint32_t>(i); });
-                });
-                if_(i == used - 1, [&] { end[digit.back()] = cast<std::uint32_t>(used); });
-              });
-              barrier();
-              for_places([&](std::size_t k, const Index& i) { tile[loaded_as[k]] = cast<W>(i); });
+                digit.push_back(select(from + k * row < used, of(key[std::size_t(k)]),
+                                       Value<std::uint32_t>(std::uint32_t(digits - 1))));
+              const TilePlaces::Digit run = in_tile.rank(digit);
+              const Index before = place;
+              first[t] = before - cast<std::int64_t>(run.begin);
+              place = before + cast<std::int64_t>(run.count);
               barrier();
               std::vector<Index> to;
-              for_places([&](std::size_t k, const Index&) {
-                to.push_back(cast<std::int64_t>(Value<W>(tile.loaded(std::int64_t(k)))));
-              });
-              /// Writes an array, whose elements are in the order of loading, in the order of digits.
-              const auto scatter = [&](const auto& from, const auto& result, auto element) {
+              for (std::int64_t k = 0; k < each; ++k) to.push_back(in_tile.place(std::size_t(k)));
+              const auto in_order = [&](const auto& values, const auto& action) {
+                for (std::int64_t k = 0; k < each; ++k)
+                  tile[to[std::size_t(k)]] = cast<W>(values[std::size_t(k)]);
                 barrier();
-                for_places([&](std::size_t k, const Index&) { tile[to[k]] = cast<W>(from[k]); });
-                barrier();
-                for_places([&](std::size_t k, const Index& i) {
-                  const Value<std::uint32_t> first = begin[digit[k]];
-                  const Index at = place[digit[k]] + (i - cast<std::int64_t>(first));
-                  const Value<W> word = tile.loaded(std::int64_t(k));
-                  if_(i < used, [&] { result[at] = cast<decltype(element)>(word); });
-                });
+                for (std::int64_t k = 0; k < each; ++k)
+                  action(std::size_t(k), t + k * group_size, Value<W>(tile.loaded(k)));
               };
-              scatter(key, sorted, U());
+              std::vector<Value<std::uint32_t>> moved_digit;
+              in_order(key, [&](std::size_t, const Index& i, const Value<W>& word) {
+                const Value<U> moving = cast<U>(word);
+                moved_digit.push_back(of(moving));
+                const Value<std::int64_t> begin = first[cast<std::int64_t>(moved_digit.back())];
+                if_(i < used, [&] { sorted[begin + i] = moving; });
+              });
               if (paired) {
-                scatter(loaded<W>(t, base, n, P(0), [&](const Index& i) { return payload[i]; }), moved, P());
+                const std::vector<Value<P>> values = load(payload, P(0));
+                barrier();
+                in_order(values, [&](std::size_t k, const Index& i, const Value<W>& word) {
+                  const Value<std::int64_t> begin = first[cast<std::int64_t>(moved_digit[k])];
+                  if_(i < used, [&] { moved[begin + i] = cast<P>(word); });
+                });
               }
-              barrier();
-              const Value<std::uint32_t> first = begin[t], last = end[t];
-              place[t] += cast<std::int64_t>(last - first);
             });
           });
         }));

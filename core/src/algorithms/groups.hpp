@@ -108,13 +108,18 @@ class GroupScan {
   Shared<W, std::size_t(2 * rows)> sums_;
 };
 
-/// Calls body(base) for the first element of each tile in the group's range of `size` elements. `base` is a
-/// product with the size of a tile, so that the compiler knows the alignment of elements.
+/// Calls body(base) for the first element of each tile of `tile_elements` in the group's range of `size` elements.
+/// `base` is a product with the size of a tile, so that the compiler knows the alignment of elements.
+template <class Body>
+void for_tiles_of(std::int64_t tile_elements, const Index& group, const Index& size, const Index& n,
+                  const Body& body) {
+  const Index tiles = size / tile_elements, begin = group * tiles;
+  for_(begin, min(begin + tiles, (n + (tile_elements - 1)) / tile_elements),
+       [&](Index tile) { body(tile * tile_elements); });
+}
 template <class W, class Body>
 void for_tiles(const Index& group, const Index& size, const Index& n, const Body& body) {
-  const Index tiles = size / tile_size<W>, begin = group * tiles;
-  for_(begin, min(begin + tiles, (n + (tile_size<W> - 1)) / tile_size<W>),
-       [&](Index tile) { body(tile * tile_size<W>); });
+  for_tiles_of(tile_size<W>, group, size, n, body);
 }
 
 /// Calls body(k, i) for each element i of the tile that the thread loads, unless it is past the end. The body
@@ -141,25 +146,37 @@ std::vector<Value<V>> loaded(const Index& thread, const Index& base, const Index
   return {values.begin(), values.end()};
 }
 
+/// Calls body(k, i) for each element i, unless it is past the end, of a tile in which each sub-group has consecutive
+/// elements and loads `row` adjacent ones at a time: element k of its threads is in row k.
+template <class Body>
+void for_rows(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
+  const Index first = base + (thread / row * (each * row) + thread % row);
+  if_(base + each * group_size <= n, [&] {
+    for (std::int64_t k = 0; k < each; ++k) body(k, first + k * row);
+  }).else_([&] {
+    for (std::int64_t k = 0; k < each; ++k) if_(first + k * row < n, [&] { body(k, first + k * row); });
+  });
+}
+
 // Elements in fours: a sub-group has consecutive elements of the tile. Each thread loads four adjacent ones at a
 // time, with one instruction, and the threads of the sub-group load adjacent fours.
 inline constexpr std::int64_t four = 4, fours_of_row = four * row;
 
-/// The first element that the thread loads; the fours that it loads are `fours_of_row` apart.
-template <class W>
-Index first_of_fours(const Index& thread, const Index& base) {
-  return base + (thread / row * (per_thread<W> / four) * row + thread % row) * four;
+/// The first of the `each` elements that the thread loads; its fours are `fours_of_row` apart.
+inline Index first_of_fours(const Index& thread, const Index& base, std::int64_t each) {
+  return base + (thread / row * (each / four) * row + thread % row) * four;
 }
 
-/// Calls body(k, i) for each element i of the tile that the thread loads in fours, unless it is past the end.
-template <class W, class Body>
-void for_fours(const Index& thread, const Index& base, const Index& n, const Body& body) {
-  const Index first = first_of_fours<W>(thread, base);
+/// Calls body(k, i) for each element i, unless it is past the end, of a tile from which each thread loads `each`
+/// elements in fours.
+template <class Body>
+void for_fours(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
+  const Index first = first_of_fours(thread, base, each);
   const auto place = [](std::int64_t k) { return k / four * fours_of_row + k % four; };
-  if_(base + tile_size<W> <= n, [&] {
-    for (std::int64_t k = 0; k < per_thread<W>; ++k) body(k, first + place(k));
+  if_(base + each * group_size <= n, [&] {
+    for (std::int64_t k = 0; k < each; ++k) body(k, first + place(k));
   }).else_([&] {
-    for (std::int64_t k = 0; k < per_thread<W>; ++k)
+    for (std::int64_t k = 0; k < each; ++k)
       if_(first + place(k) < n, [&] { body(k, first + place(k)); });
   });
 }

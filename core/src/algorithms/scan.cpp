@@ -129,11 +129,12 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
               sum = both(sum, next);
             });
             Var<W> start = scan(t, sum, neutral, both).total;
-            constexpr std::int64_t each = per_thread<W>;
-            for_tiles<W>(g, size, n, [&](Index base) {
+            // With more elements per thread, fewer threads fit into a GPU's registers than hide the loads.
+            constexpr std::int64_t each = 8, tile = each * group_size;
+            for_tiles_of(tile, g, size, n, [&](Index base) {
               std::deque<Var<W>> loaded;
               for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(neutral);
-              for_fours<W>(t, base, n, [&](std::int64_t k, const Index& i) {
+              for_fours(t, base, each, n, [&](std::int64_t k, const Index& i) {
                 loaded[std::size_t(k)] = cast<W>(Value<T>(x[i]));
               });
               // Inclusive scans of each four, and exclusive ones of the fours of the sub-group.
@@ -149,7 +150,7 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
                 of_row = both(so_far, shuffle<row>(up_to_here, int(row) - 1));
               }
               const auto [before, total] =
-                  scan.of_rows(t, of_row, neutral, both, base / tile_size<W> % 2);
+                  scan.of_rows(t, of_row, neutral, both, base / tile % 2);
               const Value<W> first = both(start, before);
               start = both(start, total);
               std::vector<Value<W>> scanned;
@@ -159,7 +160,7 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
                                   : k % four == 0 ? lower
                                                   : both(lower, here[std::size_t(k - 1)]));
               }
-              for_fours<W>(t, base, n, [&](std::int64_t k, const Index& i) {
+              for_fours(t, base, each, n, [&](std::int64_t k, const Index& i) {
                 result[i] = cast<T>(scanned[std::size_t(k)]);
               });
             });

@@ -6,8 +6,8 @@
 
 namespace weir::algorithms {
 
-/// Digits of one pass, of 8 bits.
-inline constexpr std::int64_t digits = 256;
+/// Bits of a digit, and values of the digit of one pass.
+inline constexpr std::int64_t digit_bits = 8, digits = 1 << digit_bits;
 
 /// How the bits of a key give its place.
 struct KeyOrder {
