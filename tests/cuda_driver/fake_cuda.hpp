@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface of tests to the fake libcuda.so.1. Its device memory is host memory, its streams are queues,
 // and its kernels only record their arguments. Code objects are text in which ".entry NAME" defines a kernel.
-// Text that contains "error" is refused with a log. A kernel called "trap" breaks the devices. A cubin is such
-// text after the header of an ELF file.
+// Text that contains "error" is refused with a log. A kernel called "trap" breaks the devices. A cubin is
+// such text after the header of an ELF file.
 //
 // From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, separated by
 // commas), FAKE_CUDA_INIT (the result of cuInit), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).

@@ -37,7 +37,8 @@ TEST_F(Fake, CubinIsLoadedAsItIs) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
-  const std::string bytes = std::string(reinterpret_cast<const char*>(&header), sizeof header) + kernels + '\0';
+  const std::string bytes =
+      std::string(reinterpret_cast<const char*>(&header), sizeof header) + kernels + '\0';
   const weir_code_object cubin{sizeof cubin, "cubin", "sm_90", bytes.data(), bytes.size(), "k"};
   weir_module module = nullptr;
   call(table().module_load, device, &cubin, &module);
@@ -86,10 +87,13 @@ TEST_F(Fake, MachineCodeThatIsCutShortDoesNotReachCuda) {
   header.e_shoff = 4000, header.e_shentsize = sizeof(Elf64_Shdr), header.e_shnum = 1;
   std::string elf(4064, '\0');
   std::memcpy(elf.data(), &header, sizeof header);
-  for (const std::size_t size : {10u, 64u, 4063u}) EXPECT_THAT(refuse(elf, size), HasSubstr("'k' is cut short"));
-  const std::string fat = std::string("\x50\xed\x55\xba\1\0\x10\0\x64\0\0\0\0\0\0\0", 16) + std::string(100, 'x');
+  for (const std::size_t size : {10u, 64u, 4063u})
+    EXPECT_THAT(refuse(elf, size), HasSubstr("'k' is cut short"));
+  const std::string fat =
+      std::string("\x50\xed\x55\xba\1\0\x10\0\x64\0\0\0\0\0\0\0", 16) + std::string(100, 'x');
   for (const std::size_t size : {16u, 115u})
-    EXPECT_THAT(refuse(fat, size), HasSubstr("a fat binary of 116 bytes, and it has " + std::to_string(size)));
+    EXPECT_THAT(refuse(fat, size),
+                HasSubstr("a fat binary of 116 bytes, and it has " + std::to_string(size)));
   EXPECT_THAT(refuse(kernels, kernels.size()), HasSubstr("is not a 64-bit little-endian ELF file"));
   EXPECT_TRUE(calls_of("cuModuleLoadDataEx").empty());
 }
