@@ -33,13 +33,12 @@ TEST_F(Fake, CapabilityBitsAndSlotsAgreeForAllVersions) {
                             WEIR_CAP_STREAM_PRIORITY | WEIR_CAP_HOST_CALLBACK | WEIR_CAP_PINNED_MEMORY |
                             WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_NATIVE_STREAM |
                             WEIR_CAP_CONCURRENT_STREAMS;
-  EXPECT_EQ(device_info().capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY | WEIR_CAP_CODE_COMPILE);
+  EXPECT_EQ(device_info().capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
   EXPECT_NE(table().graph_launch, nullptr);
   EXPECT_NE(table().memory_wrap, nullptr);
-  EXPECT_NE(table().code_compile, nullptr);
+  EXPECT_EQ(table().code_compile, nullptr) << "CUDA's function for it makes slower code";
   const weir_driver_table& third = table_for(2);
   EXPECT_EQ(device_info(0, third).capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
-  EXPECT_EQ(third.code_compile, nullptr);
   const weir_driver_table& second = table_for(1);
   EXPECT_EQ(device_info(0, second).capabilities, all | WEIR_CAP_GRAPHS);
   EXPECT_EQ(second.memory_wrap, nullptr);

@@ -349,46 +349,10 @@ static int compile(const std::string& text, const int* options, void** values) {
   return 218;
 }
 
-// The fake's machine code is an ELF header, the driver's build, and the text of the PTX.
-static std::string cubin_head() {
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
-  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + "cubin of build " +
-         setting("FAKE_CUDA_BUILD", "1") + "\n";
-}
-
-EXPORT cuLinkCreate_v2(unsigned, int* options, void** values, void** out) {
-  BEGIN(nullptr);
-  return *out = make<Linker>(options, values, std::string()), 0;
-}
-EXPORT cuLinkAddData_v2(void* state, int input, void* data, std::size_t size, const char*, unsigned, int*,
-                        void**) {
-  BEGIN(nullptr, {size});
-  const char* text = static_cast<const char*>(data);
-  if (input != weir::cuda::link_input_ptx || size == 0 || text[size - 1] != '\0') return 1;
-  static_cast<Linker*>(state)->cubin = cubin_head() + text;
-  return 0;
-}
-EXPORT cuLinkComplete(void* state, void** out, std::size_t* size) {
-  BEGIN(nullptr);
-  auto& linker = *static_cast<Linker*>(state);
-  if (const int code = compile(linker.cubin, linker.options, linker.values)) return code;
-  return *out = linker.cubin.data(), *size = linker.cubin.size(), 0;
-}
-EXPORT cuLinkDestroy(void* state) {
-  BEGIN(nullptr);
-  std::ranges::fill(static_cast<Linker*>(state)->cubin, '?');  // of no use from now on
-  return end<Linker>(state), 0;
-}
-
 EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
   const bool cubin = std::strncmp(static_cast<const char*>(image), ELFMAG, SELFMAG) == 0;
   BEGIN(nullptr, {cubin});
-  const std::string head = cubin ? cubin_head() : "";
-  if (cubin && (std::memcmp(image, head.data(), head.size()) != 0 || setting("FAKE_CUDA_BUILD", "1") == "0"))
-    return 209;
-  const std::string text = static_cast<const char*>(image) + head.size();
+  const std::string text = static_cast<const char*>(image) + (cubin ? sizeof(Elf64_Ehdr) : 0);
   if (!cubin)
     if (const int code = compile(text, options, values)) return code;
   auto* module = static_cast<Module*>(make<Module>());

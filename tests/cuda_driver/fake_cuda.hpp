@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface of tests to the fake libcuda.so.1. Its device memory is host memory, its streams are queues,
 // and its kernels only record their arguments. Code objects are text in which ".entry NAME" defines a kernel.
-// Text that contains "error" is refused with a log. A kernel called "trap" breaks the devices. A cubin is such
-// text after a line that names the build of the fake, which loads cubins of its own build only.
+// Text that contains "error" is refused with a log. A kernel called "trap" breaks the devices. A cubin is
+// such text after the header of an ELF file.
 //
 // From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, separated by
-// commas), FAKE_CUDA_INIT (the result of cuInit), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1), FAKE_CUDA_BUILD (1;
-// 0 loads no cubin).
+// commas), FAKE_CUDA_INIT (the result of cuInit), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).
 #pragma once
 
 #include <cstdint>
@@ -35,6 +34,8 @@ class Control {
   /// The number of live streams, events, modules, allocations, graphs and other objects.
   virtual int living() = 0;
   virtual void* context_of(int device) = 0;
+  /// The functions that were looked up, under the names that cuGetProcAddress takes.
+  virtual std::vector<std::string> lookups() = 0;
 };
 
 }  // namespace fake_cuda

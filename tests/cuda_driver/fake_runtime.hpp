@@ -58,13 +58,6 @@ struct Function {
   int dynamic_limit = 48 * 1024;
 };
 
-/// A compilation.
-struct Linker {
-  int* options;
-  void** values;
-  std::string cubin;
-};
-
 struct Module {
   std::list<Function> functions;
 };
@@ -116,6 +109,14 @@ class Runtime final : public Control {
     return objects;
   }
   void* context_of(int device) override { return &devices[static_cast<std::size_t>(device)]; }
+  std::vector<std::string> lookups() override {
+    std::lock_guard lock(mutex);
+    return lookups_;
+  }
+  void record_lookup(const char* function) {
+    std::lock_guard lock(mutex);
+    lookups_.emplace_back(function);
+  }
 
   /// Records a call; returns the code to inject, or 0.
   int begin(const char* function, void* stream, std::vector<std::uint64_t> values = {},
@@ -185,6 +186,7 @@ class Runtime final : public Control {
     for (std::size_t i = 0; i < devices.size(); ++i) devices[i].index = static_cast<int>(i);
   }
   std::vector<Call> calls_;
+  std::vector<std::string> lookups_;
   std::map<std::string, int> failures_;
   bool held_ = false;
 };

@@ -39,7 +39,8 @@ void* own_symbol(const std::string& symbol) {
 }
 
 int find(const char* name, void** out, int wanted) {
-  const auto& runtime = fake_cuda::Runtime::get();
+  auto& runtime = fake_cuda::Runtime::get();
+  runtime.record_lookup(name);
   *out = nullptr;
   if (runtime.missing.find("," + std::string(name) + ",") != std::string::npos) return 500;
   bool listed = false;

@@ -87,6 +87,26 @@ again:
   ret;
 }
 
+// calls a function, which stores 1 to *to
+.func report(.param .u64 to)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [to];
+  st.u32 [%rd1], 1;
+  ret;
+}
+.visible .entry check(.param .u64 to)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [to];
+  {
+    .param .b64 argument;
+    st.param.b64 [argument], %rd1;
+    call.uni report, (argument);
+  }
+  ret;
+}
+
 .visible .entry trap()
 {
   .reg .b64 %rd<2>;

@@ -63,7 +63,6 @@ SAME(ours::jit_info_log, CU_JIT_INFO_LOG_BUFFER);
 SAME(ours::jit_info_log_bytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 SAME(ours::jit_error_log, CU_JIT_ERROR_LOG_BUFFER);
 SAME(ours::jit_error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-SAME(ours::link_input_ptx, CU_JIT_INPUT_PTX);
 SAME(ours::pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 SAME(shared::pool_reuse_internal_dependencies, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
 SAME(shared::pool_release_threshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);

@@ -12,13 +12,40 @@ namespace cuda_test {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 // The fake takes the number of a kernel's 8-byte parameters from its name.
 const std::string kernels =
     ".visible .entry add_1(.param .u64 x) {}\n.entry add_0() {}\n.entry add_512() {}\n.entry trap() {}\n"
     ".entry wide_2(.param .u64 x, .param .u64 y) {}";
+
+// The functions of cuLink compile PTX to slower code (tests/evidence/cuda-link.md).
+TEST_F(Fake, PtxIsLoadedByOneCall) {
+  call(table().module_unload, load(device, kernels));
+  std::vector<std::string> called;
+  for (const fake_cuda::Call& one : fake().calls()) called.push_back(one.function);
+  EXPECT_THAT(called, ElementsAre("cuModuleLoadDataEx", "cuModuleUnload"));
+  EXPECT_THAT(fake().lookups(), AllOf(Contains("cuModuleLoadDataEx"), Each(Not(StartsWith("cuLink")))));
+}
+
+TEST_F(Fake, CubinIsLoadedAsItIs) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
+  const std::string bytes =
+      std::string(reinterpret_cast<const char*>(&header), sizeof header) + kernels + '\0';
+  const weir_code_object cubin{sizeof cubin, "cubin", "sm_90", bytes.data(), bytes.size(), "k"};
+  weir_module module = nullptr;
+  call(table().module_load, device, &cubin, &module);
+  EXPECT_THAT(calls_of("cuModuleLoadDataEx").at(0).values, ElementsAre(1u)) << "the image is a cubin";
+  EXPECT_NE(find(module, "add_1", 8), nullptr);
+  call(table().module_unload, module);
+}
 
 TEST_F(Fake, LogOfTheCompilerIsInTheError) {
   const std::string ptx = "error";
@@ -60,10 +87,13 @@ TEST_F(Fake, MachineCodeThatIsCutShortDoesNotReachCuda) {
   header.e_shoff = 4000, header.e_shentsize = sizeof(Elf64_Shdr), header.e_shnum = 1;
   std::string elf(4064, '\0');
   std::memcpy(elf.data(), &header, sizeof header);
-  for (const std::size_t size : {10u, 64u, 4063u}) EXPECT_THAT(refuse(elf, size), HasSubstr("'k' is cut short"));
-  const std::string fat = std::string("\x50\xed\x55\xba\1\0\x10\0\x64\0\0\0\0\0\0\0", 16) + std::string(100, 'x');
+  for (const std::size_t size : {10u, 64u, 4063u})
+    EXPECT_THAT(refuse(elf, size), HasSubstr("'k' is cut short"));
+  const std::string fat =
+      std::string("\x50\xed\x55\xba\1\0\x10\0\x64\0\0\0\0\0\0\0", 16) + std::string(100, 'x');
   for (const std::size_t size : {16u, 115u})
-    EXPECT_THAT(refuse(fat, size), HasSubstr("a fat binary of 116 bytes, and it has " + std::to_string(size)));
+    EXPECT_THAT(refuse(fat, size),
+                HasSubstr("a fat binary of 116 bytes, and it has " + std::to_string(size)));
   EXPECT_THAT(refuse(kernels, kernels.size()), HasSubstr("is not a 64-bit little-endian ELF file"));
   EXPECT_TRUE(calls_of("cuModuleLoadDataEx").empty());
 }

@@ -41,6 +41,7 @@ HOST_ONLY = {
     "hipsim_tool_test": "the HIP simulator",
     "instructions_test": "the HIP simulator",
     "ir_test": "the kernel IR",
+    "machine_code_test": "the compile cache, over a driver of the tests' own",
     "math_test": "the CPU's math against MPFR; bits_test compares devices",
     "passes_test": "plans",
     "ptx_test": "text of code generation",

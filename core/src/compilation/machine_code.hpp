@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that a vendor's compiler made of a code object, such as a cubin of PTX, as it is kept in the compile
-// cache. All functions are thread-safe.
+// Code that a vendor's compiler made of a code object, as it is kept in the compile cache. All functions are
+// thread-safe.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,7 @@ using Object = weir_code_object;
 using Receiver = weir_code_receiver;
 using Status = weir_status;
 
-constexpr const char *machine_format = "mutant-elf", *source_format = "elf-x86_64";
+constexpr const char* source_format = "elf-x86_64";
 
 bool is_of(const Object& object, const char* format) {
   return object.format && std::string_view(object.format) == format;

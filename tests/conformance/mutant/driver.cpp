@@ -4,24 +4,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
 #include "mutant.hpp"
 
 namespace mutant {
 namespace {
-
-weir_driver_entry_function real_entry() {
-  static void* const library = [] {
-    const char* named = std::getenv("WEIR_MUTANT_OF");
-    return dlopen(named ? named : WEIR_MUTANT_REAL_DRIVER, RTLD_NOW | RTLD_LOCAL);
-  }();
-  if (!library) {
-    std::fprintf(stderr, "the mutant driver finds no driver to spoil: %s\n", dlerror());
-    std::abort();
-  }
-  return reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
-}
 
 weir_result open_device(std::uint32_t index, weir_device* out, weir_status* status) {
   const weir_result result = real().device_open(index, out, status);
@@ -67,16 +54,6 @@ std::vector<Mutant> all() {
   return mutants;
 }
 
-const weir_driver_table& real() {
-  static const weir_driver_table* const table = [] {
-    const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
-    const weir_driver_table* out = nullptr;
-    if (real_entry()(&host, &out, nullptr) != WEIR_OK) std::abort();
-    return out;
-  }();
-  return *table;
-}
-
 EntryFaults& entry_faults() {
   static EntryFaults faults;
   return faults;
@@ -94,16 +71,6 @@ weir_stream hidden_stream() {
     return made;
   }();
   return stream;
-}
-
-weir_result refuse(weir_status* status, weir_result code, const char* message) {
-  if (status && status->struct_size >= sizeof *status) {
-    status->code = code;
-    status->vendor_code = 0;
-    *status->vendor_name = 0;
-    std::snprintf(status->message, sizeof status->message, "%s", message);
-  }
-  return code;
 }
 
 std::uint64_t size_of(weir_allocation allocation) {

@@ -36,8 +36,9 @@ std::span<const Mutant> thread_mutants();
 std::span<const Mutant> hole_mutants();
 std::span<const Mutant> compiling_mutants();
 
-/// Gives the table a correct code_compile, so that the suite can judge it.
+/// Gives the table a correct code_compile, which makes code of this format.
 void add_compiler(weir_driver_table& table);
+inline constexpr const char* machine_format = "mutant-elf";
 
 /// The real driver's table.
 const weir_driver_table& real();
