@@ -11,7 +11,8 @@
 namespace vulkan_test {
 namespace {
 
-/// Runs a graph of kernels and fills in this order, of which every other pair of nodes depends on the first two.
+/// Runs a graph of kernels and fills in this order, of which every other pair of nodes depends on the first
+/// two.
 TEST_F(Open, DISABLED_RunsAGraphOfKernelsAndFills) {
   const weir_module module = load_kernel(device, "tally");
   const weir_kernel kernel = find(module, "tally", 8);
@@ -55,10 +56,11 @@ TEST_F(Open, DISABLED_RunsAGraphOfKernelsAndFills) {
 // On an H200 a fill after a running kernel holds back all queues: tests/evidence/vulkan.md.
 TEST(Graph, NoCopyOrFillFollowsAKernelWithoutABarrier) {
   const std::string file = testing::TempDir() + "weir-vulkan-commands-" + std::to_string(getpid());
-  const std::string output = run_apart(
-      "VK_LAYER_PATH=" WEIR_TEST_LAYERS " VK_INSTANCE_LAYERS=VK_LAYER_WEIR_recorded_commands WEIR_TEST_COMMANDS=" +
-          file,
-      "Open.DISABLED_RunsAGraphOfKernelsAndFills");
+  const std::string output =
+      run_apart("VK_LAYER_PATH=" WEIR_TEST_LAYERS
+                " VK_INSTANCE_LAYERS=VK_LAYER_WEIR_recorded_commands WEIR_TEST_COMMANDS=" +
+                    file,
+                "Open.DISABLED_RunsAGraphOfKernelsAndFills");
   std::ifstream commands(file);
   const std::string text{std::istreambuf_iterator<char>(commands), {}};
   std::filesystem::remove(file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS, one
-// line for each: k for a kernel, t for a copy or a fill, b for a barrier. Commands of secondary buffers are in
-// the place of their execution.
+// A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS,
+// one line for each: k for a kernel, t for a copy or a fill, b for a barrier. Commands of secondary buffers
+// are in the place of their execution.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -45,8 +45,7 @@ Info* chain(const void* first, VkStructureType type) {
 
 VkResult create_instance(const VkInstanceCreateInfo* create, const VkAllocationCallbacks* allocator,
                          VkInstance* out) {
-  auto* link =
-      chain<VkLayerInstanceCreateInfo>(create->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
+  auto* link = chain<VkLayerInstanceCreateInfo>(create->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
   next_of_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
   link->u.pLayerInfo = link->u.pLayerInfo->pNext;
   const auto made = reinterpret_cast<PFN_vkCreateInstance>(next_of_instance(nullptr, "vkCreateInstance"))(
@@ -152,7 +151,8 @@ PFN_vkVoidFunction of_instance(VkInstance of, const char* name) {
 
 }  // namespace
 
-extern "C" VK_LAYER_EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
+extern "C" VK_LAYER_EXPORT VkResult
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
   version->loaderLayerInterfaceVersion = 2;
   version->pfnGetInstanceProcAddr = of_instance;
   version->pfnGetDeviceProcAddr = of_device;

@@ -81,14 +81,14 @@ bool device_is_lost() {
   return lost;
 }
 
-/// Tests that fork while the device is in use. Some vendors' libraries share the device with the child: when it
-/// ends, the parent's device is lost, which only a later call may report.
+/// Tests that fork while the device is in use. Some vendors' libraries share the device with the child: when
+/// it ends, the parent's device is lost, which only a later call may report.
 bool forks(const testing::TestInfo& test) {
   return test.test_suite_name() == std::string_view("Process");
 }
 
-/// Ends the process after a failure that cost the device, or that may have, so that the remaining tests run in
-/// a new one. Whatever happens here, the supervisor blames no test for it.
+/// Ends the process after a failure that cost the device, or that may have, so that the remaining tests run
+/// in a new one. Whatever happens here, the supervisor blames no test for it.
 void check_device(int output, const testing::TestInfo& failed) {
   if (subject() != Subject::driver) return;
   if (!judged().layer.library.empty()) return;  // it counts calls, and tests rely on the numbers

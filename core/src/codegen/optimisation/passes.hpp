@@ -96,9 +96,9 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
 };
 
 /// Computes absolute values and negations of floats with integers where the bits of the result are read. LLVM
-/// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and NVIDIA's
-/// f64 absolute value keeps it (tests/evidence/vulkan.md), so that later integer operations on these bits are
-/// wrong. On Vulkan devices only.
+/// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and
+/// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md), so that later integer operations on these
+/// bits are wrong. On Vulkan devices only.
 class SignsByBits : public llvm::PassInfoMixin<SignsByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
