@@ -186,6 +186,45 @@ TEST(SpirvModule, DividesByItselfWhereTheDeviceMustNot) {
   EXPECT_GE(own_divisions(compile(text, {"spirv-vulkan", "vulkan1.3", safe, 32, 1024, everything})), 10);
 }
 
+/// The number of reads of the bits of an absolute value or a negation that the device computes in floats.
+int signs_read_as_bits(const std::vector<std::byte>& module) {
+  constexpr std::uint32_t ext_inst = 12, f_abs = 4, copy = 83, bitcast = 124, f_negate = 127, select = 169,
+                          phi = 245;
+  const std::vector<std::uint32_t> words = words_of(module);
+  std::set<std::uint32_t> signs;
+  int found = 0;
+  for (int pass = 0; pass < 3; ++pass) {  // a phi may come before its operands
+    found = 0;
+    for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+      const std::uint32_t opcode = words[at] & 0xffff, length = words[at] >> 16;
+      if (opcode == f_negate || (opcode == ext_inst && words[at + 4] == f_abs)) signs.insert(words[at + 2]);
+      if (opcode == copy || opcode == select || opcode == phi)
+        for (std::uint32_t k = 3; k < length; ++k)
+          if (signs.contains(words[at + k])) signs.insert(words[at + 2]);
+      found += opcode == bitcast && signs.contains(words[at + 3]);
+    }
+  }
+  return found;
+}
+
+// On an H200, the absolute value of an f64 keeps the sign of a NaN: tests/evidence/vulkan.md.
+TEST(SpirvModule, ReadsNoBitsOfSignsThatTheDeviceComputes) {
+  const std::string features = std::string(shuffling) + ",+exact-f64-fma";
+  for (const std::string type : {"f32", "f64"})
+    for (const std::string operation :
+         {"rem %a, %b", "math.fmod %a, %b", "math.remainder %a, %b", "math.pow %a, %b", "math.atan2 %a, %b",
+          "math.sin %a", "math.tan %a", "math.exp %a", "math.log %a", "math.tgamma %a", "math.cbrt %a",
+          "math.round %a", "div %a, %b"}) {
+      std::string text = "weir-ir 1\nkernel \"signs\"\n  param @x : array<" + type +
+                         ", 1>\n{\n%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+                         "parallel (%i) in (%zero to %n) {\n%a = load @x[%i] : " +
+                         type + "\n%b = load @x[%zero] : " + type + "\n%r = " + operation + " : " + type +
+                         "\nstore @x[%i], %r\n}\n}\n";
+      const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", features, 32, 1024, everything});
+      EXPECT_EQ(signs_read_as_bits(module), 0) << operation << " of " << type;
+    }
+}
+
 // A loop that sets memory of a block to zero becomes a fill, which must not divide what atomics access.
 TEST(SpirvModule, FillsMemoryOfABlockInWords) {
   for (const std::string type : {"i32", "i64", "u64"}) {

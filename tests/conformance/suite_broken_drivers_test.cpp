@@ -42,6 +42,14 @@ TEST(Suite, ADeviceThatIsLostFailsOnlyItsTest) {
   EXPECT_EQ(run.outcome_of("C5.01").at("outcome"), "passed") << run.printed;
 }
 
+TEST(Suite, ADeviceThatAForkedChildLosesFailsOnlyTheTestThatForks) {
+  const Judgement run = judge_mutant("fault-shares-the-device-with-children", "--filter C2.70,C3.01,C5.01");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.outcome_of("C2.70").at("message"), HasSubstr("signal 6"));
+  EXPECT_EQ(run.outcome_of("C3.01").at("outcome"), "passed") << run.printed;
+  EXPECT_EQ(run.outcome_of("C5.01").at("outcome"), "passed") << run.printed;
+}
+
 TEST(Suite, ADriverThatHangsAtExitIsKilled) {
   const Judgement run = judge_odd("hangs-at-exit", "--timeout 2");
   EXPECT_EQ(run.count("passed"), 2) << run.printed;

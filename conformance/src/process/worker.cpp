@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "api.hpp"
 #include "driver/driver_under_test.hpp"
@@ -80,14 +81,20 @@ bool device_is_lost() {
   return lost;
 }
 
-/// Ends the process after a failure that cost the device, so that the remaining tests run in a new one.
-/// Whatever happens here, the supervisor blames no test for it.
-void check_device(int output) {
+/// Tests that fork while the device is in use. Some vendors' libraries share the device with the child: when
+/// it ends, the parent's device is lost, which only a later call may report.
+bool forks(const testing::TestInfo& test) {
+  return test.test_suite_name() == std::string_view("Process");
+}
+
+/// Ends the process after a failure that cost the device, or that may have, so that the remaining tests run
+/// in a new one. Whatever happens here, the supervisor blames no test for it.
+void check_device(int output, const testing::TestInfo& failed) {
   if (subject() != Subject::driver) return;
   if (!judged().layer.library.empty()) return;  // it counts calls, and tests rely on the numbers
   write_line(output, {{"event", "check"}});
   try {
-    if (device_is_lost()) _exit(0);
+    if (forks(failed) || device_is_lost()) _exit(0);
   } catch (const std::exception&) {  // there is no device
   }
   begin_trace();
@@ -134,7 +141,7 @@ class Reporter : public testing::EmptyTestEventListener {
                          {"milliseconds", result.elapsed_time()},
                          {"message", result.Failed() ? failures : skip},
                          {"calls", new_calls()}});
-    if (result.Failed()) check_device(output_);
+    if (result.Failed()) check_device(output_, test);
   }
 
  private:

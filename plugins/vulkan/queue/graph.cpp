@@ -57,15 +57,17 @@ class Recorder {
     // Nodes that do not depend on one another need no barrier between them.
     for (const std::uint32_t other : kept.dependencies)
       if (other >= after_barrier_) {
+        record_collected();
         record_barrier(device_.vk, commands_);
         after_barrier_ = static_cast<std::uint32_t>(index);
         break;
       }
-    record_node(kept);
+    collected_.push_back(&kept);
   }
 
   void end() {
     if (!commands_) return;
+    record_collected();
     check(device_.vk.vkEndCommandBuffer(commands_), "record a graph");
     commands_ = VK_NULL_HANDLE;
   }
@@ -88,6 +90,15 @@ class Recorder {
     out_.segments.push_back({made, 0});
     commands_ = made;
     after_barrier_ = static_cast<std::uint32_t>(index);  // the stream's own barrier comes first
+  }
+
+  /// Records the nodes since the last barrier, copies and fills first. On an H200, a small one that follows a
+  /// running kernel without a barrier holds back all queues until the kernel ends (tests/evidence/vulkan.md).
+  void record_collected() {
+    for (const bool kernels : {false, true})
+      for (const Graph::Kept* kept : collected_)
+        if ((kept->node.kind == WEIR_GRAPH_KERNEL) == kernels) record_node(*kept);
+    collected_.clear();
   }
 
   void record_node(const Graph::Kept& kept) {
@@ -127,7 +138,8 @@ class Recorder {
   Device& device_;
   Recording& out_;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
-  std::uint32_t after_barrier_ = 0;  ///< the first node recorded after the last barrier
+  std::uint32_t after_barrier_ = 0;            ///< the first node after the last barrier
+  std::vector<const Graph::Kept*> collected_;  ///< since the last barrier; none depends on another
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults that no rule of the contract has to name: a crash, an exit, a hang.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,6 +45,20 @@ void lose_in_callback(weir_driver_table& table) {
   };
 }
 
+/// The child ends with SIGABRT, after which kernels of the parent lose the device.
+void share_with_children(weir_driver_table& table) {
+  static bool is_child = false, has_child = false;
+  pthread_atfork(
+      nullptr, [] { has_child = true; }, [] { is_child = true; });
+  table.device_count = [](std::uint32_t* count, weir_status* status) {
+    if (is_child) std::abort();
+    return real().device_count(count, status);
+  };
+  table.kernel_launch = [](weir_stream stream, const weir_launch* launch, weir_status* status) {
+    return has_child ? weir_result{WEIR_ERROR_DEVICE_LOST} : real().kernel_launch(stream, launch, status);
+  };
+}
+
 }  // namespace
 
 std::span<const Mutant> fault_mutants() {
@@ -59,6 +74,8 @@ std::span<const Mutant> fault_mutants() {
          };
        }},
       {"fault-loses-the-device", "a device works until something uncorrectable happens", lose_in_callback},
+      {"fault-shares-the-device-with-children", "a forked child does not end the parent's device",
+       share_with_children},
       {"fault-throws-in-fill", "no exception crosses the table", in_fill<[] { throw 1; }>},
   };
   return mutants;

@@ -95,6 +95,15 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
   Zeros scope_;
 };
 
+/// Computes absolute values and negations of floats with integers where the bits of the result are read. LLVM
+/// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and
+/// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md), so that later integer operations on these
+/// bits are wrong. On Vulkan devices only.
+class SignsByBits : public llvm::PassInfoMixin<SignsByBits> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Hides products of f32 from their conversion to f16. LLVM 22 selects both as one v_fma_mixlo_f16 with an
 /// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run last, on AMD
 /// GPUs only.

@@ -216,6 +216,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(WideIntegers(WideIntegers::Conversions::plain));
   simple.addPass(BasicOperations());
   simple.addPass(MinMaxBySelect());
+  simple.addPass(SignsByBits());
   simple.addPass(SplitIntegers());
   simple.addPass(CompareBeforeExtension());
   simple.addPass(llvm::EarlyCSEPass());
