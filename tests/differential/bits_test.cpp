@@ -155,8 +155,8 @@ TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {
       "const",  "arg",        "extent",        "launch_key",    "load",    "store",    "local",
       "get",    "set",        "scratch.load",  "scratch.store", "if",      "while",    "for",
       "break",  "continue",   "yield",         "assert",        "print",   "parallel", "reduce",
-      "region", "shared",     "shared_atomic", "barrier",       "shuffle", "threads",  "repeat",
-      "phase",  "repetition", "failed"};
+      "region", "shared",     "shared_atomic", "barrier",       "shuffle", "ballot",   "threads",
+      "repeat", "phase",      "repetition",    "failed"};
   const std::string operations[] = {
 #define WEIR_OP(name, mnemonic, operands, bodies, result) mnemonic,
 #include "ir/ops.def"
