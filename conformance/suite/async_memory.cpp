@@ -459,7 +459,7 @@ WEIR_REQUIREMENT(4, 29, AsyncMemory, FreeingWaitsForGraphs,
 /// Polls until `condition` holds, for less time than gates stay closed.
 template <class Condition>
 bool before_gates_expire(Condition condition) {
-  const auto limit = std::chrono::steady_clock::now() + patience() * 3 / 4;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience()) * 3 / 4;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > limit) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));

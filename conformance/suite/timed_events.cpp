@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 2: timed events.
+// Levels 0 and 2: timed events.
 #include "kernels/gate.hpp"
 
 namespace weir::conformance {
@@ -26,8 +26,8 @@ struct LongInterval {
   }
 };
 
-WEIR_REQUIREMENT(2, 00, TimedEvents, AreReachedOnNewStreams,
-                 "A timed event that is recorded on a new stream is reached.") {
+WEIR_REQUIREMENT(0, 63, Devices, OfferedTimedEventsAreReached,
+                 "With TIMED_EVENTS, a timed event is created, recorded on a new stream, and reached.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   EXPECT_NE(LongInterval::begun().start, nullptr);  // C2.86 measures from here on
 }
