@@ -458,10 +458,10 @@ WEIR_REQUIREMENT(4, 29, AsyncMemory, FreeingWaitsForGraphs,
 
 /// Polls until `condition` holds, for less time than gates stay closed.
 template <class Condition>
-bool before_gates_expire(Condition condition) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience()) * 3 / 4;
+bool holds_within(std::chrono::milliseconds limit, Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
+    if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   return true;
@@ -479,6 +479,7 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
   const std::uint64_t pieces = free / 4 * 3 / piece;
   const Stream held, other;
   const weir_memory_options options = memory_options(piece);
+  const std::chrono::milliseconds quarter = std::chrono::milliseconds(patience()) / 4;
   for (const bool in_order : {false, true}) {
     const char* const slot = in_order ? "memory_allocate_async" : "memory_allocate";
     Memory probe(4096), small(4096);
@@ -495,7 +496,7 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
         (void)result_of(table().memory_free, probe.release());
         probed = true;
       });
-      if (!before_gates_expire([&] { return probed.load(); })) {
+      if (!holds_within(quarter, [&] { return probed.load(); })) {
         why = "memory_free waits for all work of the device";
         gate.open();
       }
@@ -527,7 +528,7 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
         (void)result_of(table().device_get_memory, device(), &unused, &all);
         proceeded = true;
       });
-      EXPECT_TRUE(before_gates_expire([&] { return proceeded.load(); }))
+      EXPECT_TRUE(holds_within(2 * quarter, [&] { return proceeded.load(); }))
           << "one thread waits in " << slot << " for memory that a held stream frees, and another one calls "
           << "memory_get_info, memory_free, memory_allocate of 4096 bytes and device_get_memory, which do "
              "not "

@@ -8,7 +8,8 @@
 namespace weir::conformance {
 namespace {
 
-constexpr std::uint32_t echo_bytes = 16;  // the fields of "echo"
+constexpr std::uint32_t echo_bytes = 16;       // the fields of "echo"
+constexpr std::uint32_t max_parameters = 256;  // of a kernel in IR
 
 /// Sizes of argument blocks in which a driver's fixed buffers may end.
 std::set<std::uint32_t> sizes_to_try(std::uint32_t max_bytes) {
@@ -42,8 +43,9 @@ std::vector<BlockKernel> sums() {
   std::vector<BlockKernel> made;
   for (std::uint32_t power = 64; power <= 4096; power *= 2)
     for (const std::uint32_t bytes : {power - 16, power, power + 16}) {
-      if (bytes > info().max_argument_bytes) return made;
-      const KernelText& text = kernel_text("sum_" + std::to_string((bytes - array) / 8));
+      const std::uint32_t values = (bytes - array) / 8;
+      if (bytes > info().max_argument_bytes || values >= max_parameters) return made;
+      const KernelText& text = kernel_text("sum_" + std::to_string(values));
       auto sum = std::make_shared<const Kernel>(text.name);
       const weir_kernel handle = sum->handle();
       made.emplace_back(text, std::move(sum), handle, bytes);

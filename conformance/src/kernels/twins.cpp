@@ -112,7 +112,7 @@ std::vector<Twins> compiled_twins() {
   for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
     try {
       std::vector<Twins> made;
-      for (const std::size_t letters : {14u, 15u, 30u, 31u, 48u})
+      for (const std::size_t letters : {15u, 31u, 48u})
         made.push_back(compiled_pair(letters, info().code_targets[i], i == 0 ? info().target_features : ""));
       return made;
     } catch (const Error& error) {
