@@ -14,6 +14,12 @@ using Memory = weir_allocation;
 using Size = std::uint64_t;
 using Status = weir_status;
 
+std::uint64_t address_of(Memory memory) {
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  return real().memory_get_info(memory, &info, nullptr) == WEIR_OK ? info.device_address : 0;
+}
+
 bool outside(Memory memory, Size offset, Size size) {
   const Size all = size_of(memory);
   return offset > all || size > all - offset;
@@ -209,10 +215,10 @@ std::span<const Mutant> copy_mutants() {
            bool operator==(const Last&) const = default;
          };
          static std::mutex mutex;
-         static std::map<Memory, Last> last;
+         static std::map<std::uint64_t, Last> last;  // by address
          static const auto forget = [](Memory m) {
            const std::lock_guard lock(mutex);
-           last.erase(m);
+           last.erase(address_of(m));
          };
          static const auto forget_all = [] {
            const std::lock_guard lock(mutex);
@@ -224,7 +230,7 @@ std::span<const Mutant> copy_mutants() {
            if (whole && width <= 16) {
              Last now{at, n, std::string(static_cast<const char*>(pattern), width)};
              const std::lock_guard lock(mutex);
-             Last& before = last[m];
+             Last& before = last[address_of(m)];
              if (before == now) return weir_result{WEIR_OK};
              before = std::move(now);
            } else {
