@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream-ordered allocation.
 #include <atomic>
+#include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
@@ -344,6 +347,209 @@ WEIR_REQUIREMENT(4, 16, AsyncMemory, ReachedFreesAreNotWaitedFor,
   if (live.size() == 32) throw Unsupported("the device allocates four times the memory that it has");
   EXPECT_EQ(result, WEIR_ERROR_OUT_OF_MEMORY)
       << "after " << live.size() << " live allocations of an eighth of the device's memory";
+}
+
+/// Memory of 1 MiB that work of a held stream reads after it was freed in stream order.
+class FreedMemory {
+ public:
+  static constexpr std::uint64_t size = 1u << 20;
+
+  /// Memory of `allocated_in`, or of memory_allocate if that is null, filled with 21.
+  explicit FreedMemory(const Stream* allocated_in) : host_(size) {
+    const Stream& stream = allocated_in ? *allocated_in : other_;
+    memory_ = allocated_in ? allocate(stream, size) : Memory(size).release();
+    fill<std::uint8_t>(stream, memory_, 0, size, 21);
+    stream.synchronize();
+  }
+  weir_allocation memory() const { return memory_; }
+  const HostMemory& host() const { return host_; }
+
+  /// Allocates and fills other memory, which shows in the host's copy if it is the same memory. Call it
+  /// after the deallocation was submitted and before the gate opens.
+  void allocate_others() {
+    for (int i = 0; i < 16; ++i) {
+      Memory taken = i % 2 ? Memory(size) : Memory(allocate(other_, size));
+      fill<std::uint8_t>(other_, taken, 0, size, 99);
+      taken_.push_back(std::move(taken));
+    }
+    if (has(WEIR_CAP_CONCURRENT_STREAMS)) other_.synchronize();
+  }
+  void expect_unchanged(const char* what) const {
+    other_.synchronize();
+    EXPECT_TRUE(same_bytes(host_.bytes(), Bytes(size, 21)))
+        << what
+        << " The work was held back while 16 other allocations were filled with 99. driver.h: the "
+           "deallocation "
+           "is ordered in the stream that memory_free_async names, alone. Look first at which work it waits "
+           "for";
+  }
+
+ private:
+  const Stream other_;
+  const HostMemory host_;
+  weir_allocation memory_ = nullptr;
+  std::vector<Memory> taken_;
+};
+
+WEIR_REQUIREMENT(
+    4, 28, AsyncMemory, FreeingWaitsForTheStreamThatItNames,
+    "memory_free_async takes effect after the earlier work of the stream that it names, whichever stream "
+    "allocated the memory, and after what that stream waits for.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream owner, held, waiting;
+  const Event read;
+  for (const Stream* allocated_in : {&owner, static_cast<const Stream*>(nullptr)}) {
+    FreedMemory freed(allocated_in);
+    {
+      Gate gate;
+      gate.hold(held);
+      copy_out(held, freed.host(), freed.memory(), FreedMemory::size);
+      free_on(held, freed.memory());
+      freed.allocate_others();
+      gate.open();
+      held.synchronize();
+    }
+    freed.expect_unchanged(allocated_in
+                               ? "Memory of another, idle stream was read by a held stream and freed there."
+                               : "Memory of memory_allocate was read by a held stream and freed there.");
+  }
+  FreedMemory freed(&owner);
+  {
+    Gate gate;
+    gate.hold(held);
+    copy_out(held, freed.host(), freed.memory(), FreedMemory::size);
+    read.record(held);
+    waiting.wait(read);
+    waiting.flush();
+    free_on(waiting, freed.memory());
+    freed.allocate_others();
+    gate.open();
+    held.synchronize();
+    waiting.synchronize();
+  }
+  freed.expect_unchanged(
+      "Memory was read by a held stream and freed in another one, which waits for an event after the read "
+      "and "
+      "has no other work.");
+}
+
+WEIR_REQUIREMENT(4, 29, AsyncMemory, FreeingWaitsForGraphs,
+                 "memory_free_async takes effect after the stream's earlier graph launches.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  needs(WEIR_CAP_GRAPHS);
+  const Stream owner, held;
+  FreedMemory freed(&owner);
+  GraphNodes nodes;
+  nodes.copy_to_host(freed.host().data(), freed.memory(), FreedMemory::size);
+  const Graph graph = nodes.make();
+  {
+    Gate gate;
+    gate.hold(held);
+    launch(graph, held);
+    free_on(held, freed.memory());
+    freed.allocate_others();
+    gate.open();
+    held.synchronize();
+  }
+  freed.expect_unchanged("Memory was read by a graph that was launched in a held stream, and freed there.");
+}
+
+/// Polls until `condition` holds, for less time than gates stay closed.
+template <class Condition>
+bool holds_within(std::chrono::milliseconds limit, Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
+}
+
+WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
+                 "While one thread's allocation waits for pending deallocations, other threads allocate, "
+                 "describe and free "
+                 "memory.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t piece = largest_piece(free / 4 * 3);
+  const std::uint64_t pieces = free / 4 * 3 / piece;
+  const Stream held, other;
+  const weir_memory_options options = memory_options(piece);
+  const std::chrono::milliseconds quarter = std::chrono::milliseconds(patience()) / 4;
+  for (const bool in_order : {false, true}) {
+    const char* const slot = in_order ? "memory_allocate_async" : "memory_allocate";
+    Memory probe(4096), small(4096);
+    std::vector<weir_allocation> large;
+    for (std::uint64_t i = 0; i < pieces; ++i) large.push_back(allocate(held, piece));
+    std::vector<weir_allocation> waited_for(pieces);
+    std::atomic<bool> probed{false}, allocated{false}, proceeded{false};
+    std::string why;
+    Gate gate;
+    gate.hold(held);
+    for (const weir_allocation one : large) free_on(held, one);
+    {
+      std::jthread probing([&] {
+        (void)result_of(table().memory_free, probe.release());
+        probed = true;
+      });
+      if (!holds_within(quarter, [&] { return probed.load(); })) {
+        why = "memory_free waits for all work of the device";
+        gate.open();
+      }
+    }
+    std::jthread allocating, acting;
+    std::atomic<weir_result> result{WEIR_OK};
+    if (why.empty()) {
+      allocating = std::jthread([&] {
+        for (weir_allocation& one : waited_for)
+          if (result == WEIR_OK)
+            result = in_order ? result_of(table().memory_allocate_async, weir_stream(other), &options, &one)
+                              : result_of(table().memory_allocate, device(), &options, &one);
+        allocated = true;
+      });
+      if (!never([&] { return allocated.load(); }))
+        why = "the device has room for one and a half times its free memory";
+    }
+    if (why.empty()) {
+      acting = std::jthread([&] {
+        const weir_memory_options few = memory_options(4096);
+        weir_memory_info described{};
+        described.struct_size = sizeof described;
+        weir_allocation made = nullptr;
+        std::uint64_t unused = 0, all = 0;
+        (void)result_of(table().memory_get_info, weir_allocation(small), &described);
+        (void)result_of(table().memory_free, small.release());
+        if (result_of(table().memory_allocate, device(), &few, &made) == WEIR_OK)
+          (void)result_of(table().memory_free, made);
+        (void)result_of(table().device_get_memory, device(), &unused, &all);
+        proceeded = true;
+      });
+      EXPECT_TRUE(holds_within(2 * quarter, [&] { return proceeded.load(); }))
+          << "one thread waits in " << slot << " for memory that a held stream frees, and another one calls "
+          << "memory_get_info, memory_free, memory_allocate of 4096 bytes and device_get_memory, which do "
+             "not "
+          << "return. driver.h: a driver that blocks in one call must let calls on other threads proceed. "
+             "Look "
+          << "first at the locks that " << slot << " holds while it waits";
+      EXPECT_FALSE(allocated) << slot << " returned before the memory that it needs was freed";
+    }
+    gate.open();
+    if (acting.joinable()) acting.join();
+    if (allocating.joinable()) allocating.join();
+    held.synchronize();
+    other.synchronize();
+    for (const weir_allocation one : waited_for)
+      if (one) call(table().memory_free, one);
+    if (!why.empty()) throw Unsupported(why);
+    EXPECT_EQ(result_name(result), "WEIR_OK")
+        << slot
+        << " of memory that a held stream freed, after that stream went on. driver.h: if memory is short, "
+        << "it waits for pending deallocations";
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 0: counting, describing and opening devices.
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <thread>
 
@@ -210,20 +211,40 @@ WEIR_REQUIREMENT(
   const weir_device first = device();
   constexpr int threads = 3;
   std::atomic<int> wrong{0}, all{0};
+  const auto open_one = [&](weir_device& opened) {
+    weir_status status = new_status();
+    ++all;
+    if (quick_table().device_open(judged().device, &opened, &status) != WEIR_OK || opened != first) ++wrong;
+  };
+  const auto close_one = [&](weir_device opened) {
+    weir_status status = new_status();
+    if (quick_table().device_close(opened, &status) != WEIR_OK) ++wrong;
+  };
+  // First the threads open together, and close together after that: a lost opening is then never made up for
+  // by a lost closing, and the device is closed too early. After half of the time they do both at once.
   const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 250));
+  const Race together(std::chrono::milliseconds(judged().thorough ? 1000 : 125));
+  bool goes_on = true;
+  const auto decide = [&]() noexcept { goes_on = wrong == 0 && together.goes_on(); };
+  std::barrier all_opened(threads);
+  std::barrier all_closed(threads, decide);
   {
     Interruptions interruptions;
     std::vector<std::jthread> openers;
     for (int i = 0; i < threads; ++i)
       openers.emplace_back([&] {
         const Interruptions::Here here(interruptions);
-        weir_status status = new_status();
+        weir_device opened[64];
+        while (goes_on) {
+          for (weir_device& one : opened) open_one(one);
+          all_opened.arrive_and_wait();
+          for (const weir_device one : opened) close_one(one);
+          all_closed.arrive_and_wait();
+        }
         while (wrong == 0 && race.goes_on())
-          for (int k = 0; k < 64; ++k, ++all) {
-            weir_device opened = nullptr;
-            if (quick_table().device_open(judged().device, &opened, &status) != WEIR_OK || opened != first ||
-                quick_table().device_close(opened, &status) != WEIR_OK)
-              ++wrong;
+          for (weir_device& one : opened) {
+            open_one(one);
+            close_one(one);
           }
       });
   }

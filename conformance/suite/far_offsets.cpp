@@ -64,7 +64,8 @@ WEIR_REQUIREMENT(
   call(table().copy_on_device, weir_stream(stream), weir_allocation(small), std::uint64_t{0}, memory.get(),
        far, piece);
   stream.synchronize();
-  EXPECT_TRUE(same_bytes(small.read(0, piece), four)) << "copy_on_device from offset 2^32";
+  EXPECT_TRUE(same_bytes(small.read(0, piece), four))
+      << "copy_on_device from offset 2^32. Look first for offsets of 32 bits";
 }
 
 WEIR_REQUIREMENT(5, 58, Graphs, OffsetsAbove2To32,
@@ -97,7 +98,7 @@ WEIR_REQUIREMENT(5, 58, Graphs, OffsetsAbove2To32,
       "a copy node from offset 2^32",
       [&](GraphNodes& n) { n.copy_on_device(small, 0, memory.get(), far, piece); }, 9);
   EXPECT_TRUE(same_bytes(small.read(), Bytes(piece, 9)))
-      << "read at offset 2^32 by a copy node on the device";
+      << "read at offset 2^32 by a copy node on the device. Look first for offsets of 32 bits";
   run(
       "a copy node to the host from offset 2^32",
       [&](GraphNodes& n) {
@@ -105,7 +106,8 @@ WEIR_REQUIREMENT(5, 58, Graphs, OffsetsAbove2To32,
         n[0].source_offset = far;
       },
       9);
-  EXPECT_TRUE(same_bytes(back, Bytes(piece, 9))) << "read at offset 2^32 by a copy node to the host";
+  EXPECT_TRUE(same_bytes(back, Bytes(piece, 9)))
+      << "read at offset 2^32 by a copy node to the host. Look first for offsets of 32 bits";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: every parameter of every kind of node, when a graph is made and when a node is updated.
+#include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 
@@ -406,6 +407,85 @@ WEIR_REQUIREMENT(
   const auto values = seen.values<std::uint32_t>();
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(values[8 * i], 1u) << "thread " << i << " after an update from 1 to 4 threads";
+}
+
+/// Nodes that launch kernels with argument blocks of many sizes, into memory of their own.
+class BlockNodes {
+ public:
+  BlockNodes(std::span<const BlockKernel> kernels, std::uint32_t seed)
+      : kernels_(kernels), out_(kernels.size() * room_) {
+    const Kernel any("iota");  // its launch is replaced
+    for (std::uint32_t i = 0; i < kernels.size(); ++i) {
+      blocks_.push_back(kernels[i].block(out_, i * room_, seed + i));
+      launches_.push_back(kernels[i].launch_of(blocks_.back()));
+      nodes_[nodes_.kernel(any, Arguments())].launch = &launches_.back();
+    }
+  }
+
+  const GraphNodes& nodes() const { return nodes_; }
+  /// Makes the blocks unusable, as the host may do after a call.
+  void overwrite() {
+    kept_ = blocks_;
+    for (Bytes& block : blocks_) std::ranges::fill(block, std::uint8_t{0xcc});
+  }
+  void expect_results(const char* what) const {
+    const Bytes found = out_.read();
+    for (std::size_t i = 0; i < kernels_.size(); ++i)
+      ASSERT_TRUE(same_bytes(std::span(found).subspan(i * room_, kernels_[i].result_bytes()),
+                             kernels_[i].result(kept_[i])))
+          << "in the result of a kernel node with " << kernels_[i].bytes()
+          << " argument bytes, which shows its whole block, after " << what
+          << ". Look first at how graph_create and graph_update copy arguments";
+  }
+
+ private:
+  const std::uint64_t room_ = std::uint64_t{info().max_argument_bytes} + 8;
+  std::span<const BlockKernel> kernels_;
+  Memory out_;
+  std::deque<Bytes> blocks_, kept_;
+  std::deque<weir_launch> launches_;
+  GraphNodes nodes_;
+};
+
+WEIR_REQUIREMENT(
+    5, 73, Graphs, ArgumentBlocksOfManySizesArrive,
+    "Argument blocks of each size up to 520 bytes, around powers of two and of the device's limit "
+    "reach the kernels of a graph whole.") {
+  needs(WEIR_CAP_GRAPHS);
+  const std::vector<BlockKernel> kernels = block_kernels();
+  BlockNodes made(kernels, 1);
+  const Graph graph = made.nodes().make();
+  made.overwrite();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  made.expect_results("graph_create");
+}
+
+WEIR_REQUIREMENT(
+    5, 74, GraphUpdates, ArgumentBlocksOfManySizesArrive,
+    "Argument blocks of each size up to 520 bytes, around powers of two and of the device's limit "
+    "arrive whole after updates, also while earlier launches wait.") {
+  needs(WEIR_CAP_GRAPHS);
+  const std::vector<BlockKernel> kernels = block_kernels();
+  BlockNodes first(kernels, 1), second(kernels, 10'001), third(kernels, 20'001);
+  const Graph graph = first.nodes().make();
+  const Stream stream;
+  const auto update_all = [&](BlockNodes& to) {
+    for (std::uint32_t i = 0; i < kernels.size(); ++i) to.nodes().update(graph, i);
+    to.overwrite();
+  };
+  update_all(second);
+  {
+    Delay delay(stream);
+    launch(graph, stream);
+    update_all(third);
+    launch(graph, stream);
+    delay.end();
+    stream.synchronize();
+  }
+  second.expect_results("an update of the idle graph");
+  third.expect_results("an update while a launch waited");
 }
 
 }  // namespace

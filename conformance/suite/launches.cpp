@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
 #include "kernels/kernels.hpp"
 
@@ -138,6 +139,42 @@ WEIR_REQUIREMENT(3, 62, Launches, ArgumentBlocksAbovePowersOfTwoArrive,
     EXPECT_EQ(out.values<std::int64_t>()[0], count * (count + 1) / 2)
         << "the sum of 1 to " << count << ", given as values in an argument block of "
         << sum.ready().argument_bytes << " bytes. Look first at how kernel_launch copies arguments";
+  }
+}
+
+WEIR_REQUIREMENT(
+    3, 68, Launches, ArgumentBlocksOfManySizesArrive,
+    "Argument blocks of each size up to 520 bytes, around powers of two and of the device's limit "
+    "arrive whole, also while launches wait.") {
+  const std::vector<BlockKernel> kernels = block_kernels();
+  const Stream stream;
+  constexpr std::size_t together = 200;  // a driver may block at 500 submissions
+  for (std::size_t first = 0; first < kernels.size(); first += together) {
+    const std::size_t count = std::min(together, kernels.size() - first);
+    const std::uint64_t room = std::uint64_t{info().max_argument_bytes} + 8;
+    const Memory out(count * room);
+    std::vector<Bytes> blocks;
+    {
+      Delay delay(stream);
+      for (std::size_t i = 0; i < count; ++i) {
+        const BlockKernel& kernel = kernels[first + i];
+        Bytes block = kernel.block(out, i * room, static_cast<std::uint32_t>(first + i + 1));
+        blocks.push_back(block);
+        const weir_launch launch = kernel.launch_of(block);
+        call(table().kernel_launch, weir_stream(stream), &launch);
+        std::ranges::fill(block, std::uint8_t{0xcc});
+      }
+      delay.end();
+      stream.synchronize();
+    }
+    const Bytes found = out.read();
+    for (std::size_t i = 0; i < count; ++i) {
+      const BlockKernel& kernel = kernels[first + i];
+      ASSERT_TRUE(
+          same_bytes(std::span(found).subspan(i * room, kernel.result_bytes()), kernel.result(blocks[i])))
+          << "in the result of a launch with " << kernel.bytes()
+          << " argument bytes, which shows its whole block. Look first at how kernel_launch copies arguments";
+    }
   }
 }
 

@@ -184,7 +184,7 @@ WEIR_REQUIREMENT(2, 88, Leaks, OfWaitsForStreamsThatWait,
   const auto cycle = [&] {
     const Stream first, second, third;
     const Event event, next;
-    for (std::uint8_t i = 0; i < 4; ++i) fill<std::uint8_t>(first, memory, 0, size, i);
+    for (std::uint8_t i = 0; i < 4; ++i) fill<std::uint64_t>(first, memory, 0, size, i);
     event.record(first);
     second.wait(event);
     fill<std::uint8_t>(second, small, 0, 64, 1);

@@ -2,21 +2,34 @@
 // Level 2: marks and waits of streams that are destroyed.
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {
 
+/// Returns when the work that `stream` has now most probably has begun: later work of `others` was done.
+void let_waits_begin(const Stream& stream, const std::vector<Stream>& others, const Memory& memory) {
+  stream.flush();
+  for (const Stream& later : others) {
+    fill<std::uint8_t>(later, memory, 0, 64, 1);
+    later.flush();
+    EXPECT_TRUE(eventually([&] { return later.done(); })) << "a fill of another stream was not done";
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 WEIR_REQUIREMENT(
     2, 85, Marks, DestroyedStreamsThatWaitComplete,
     "A stream that is destroyed while it waits for an event completes its work after the event, whether the "
     "wait has begun or is still queued.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  for (const bool begun : {true, false}) {
-    const Memory memory(64 * 4);
+  for (const bool begun : {true, true, true, false}) {
+    const Memory memory(64 * 4), other(64);
     memory.write(Bytes(memory.size(), 0));
     const Stream held;
+    const std::vector<Stream> others(3);
     const Event event, end;
     Stream waiting;
     Gate gate;
@@ -25,10 +38,7 @@ WEIR_REQUIREMENT(
     waiting.wait(event);
     fill<std::uint8_t>(waiting, memory, 0, 64, 1);
     fill<std::uint8_t>(waiting, memory, 64, 64, 2);
-    if (begun) {
-      waiting.flush();
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    if (begun) let_waits_begin(waiting, others, other);
     fill<std::uint8_t>(waiting, memory, 128, 64, 3);
     fill<std::uint8_t>(waiting, memory, 192, 64, 4);
     end.record(waiting);

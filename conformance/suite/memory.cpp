@@ -297,5 +297,63 @@ WEIR_REQUIREMENT(1, 12, Memory, InfoStaysTheSame,
   }
 }
 
+enum class Way : std::uint8_t { host_copy, fill, device_copy, host_pointer };
+constexpr Way all_ways[] = {Way::host_copy, Way::fill, Way::device_copy, Way::host_pointer};
+constexpr const char* write_names[] = {"copy_to_device", "fill", "copy_on_device", "host_pointer"};
+
+/// Fills memory in that way, with other bytes for each way, and waits. Returns the bytes.
+Bytes write_in(Way way, const Memory& memory, const Memory& other, const Stream& stream) {
+  const auto number = static_cast<std::uint32_t>(way);
+  const Bytes bytes = way == Way::fill ? Bytes(memory.size(), 0x5a) : pattern(memory.size(), 1 + number);
+  switch (way) {
+    case Way::host_copy:
+      memory.write(bytes);
+      break;
+    case Way::fill:
+      fill<std::uint8_t>(stream, memory, 0, memory.size(), 0x5a);
+      break;
+    case Way::device_copy:
+      other.write(bytes);
+      call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+           weir_allocation(other), std::uint64_t{0}, memory.size());
+      break;
+    case Way::host_pointer:
+      std::memcpy(memory.info().host_pointer, bytes.data(), bytes.size());
+  }
+  stream.synchronize();
+  return bytes;
+}
+
+WEIR_REQUIREMENT(1, 65, Memory, AnEarlierLifeLeavesNothing,
+                 "Memory that was freed and allocated again delivers the bytes that were written since then, "
+                 "whichever way an earlier allocation of it was written and read.") {
+  constexpr std::uint64_t size = 4096;
+  const Memory other(size);
+  const Stream stream;
+  for (const std::uint32_t kind : {std::uint32_t{WEIR_MEMORY_DEVICE}, std::uint32_t{WEIR_MEMORY_PINNED}}) {
+    if (kind == WEIR_MEMORY_PINNED && !has(WEIR_CAP_PINNED_MEMORY)) continue;
+    const bool host_access = Memory(size, kind).info().host_pointer != nullptr;
+    for (const Way first : all_ways)
+      for (const Way second : all_ways) {
+        if (!host_access && (first == Way::host_pointer || second == Way::host_pointer)) continue;
+        for (const bool read_by_host : {false, true}) {
+          if (read_by_host && !host_access) continue;
+          for (const Way way : {first, second, first}) {
+            const Memory memory(size, kind);
+            const Bytes written = write_in(way, memory, other, stream);
+            const auto* const host = static_cast<const std::uint8_t*>(memory.info().host_pointer);
+            ASSERT_TRUE(same_bytes(read_by_host ? Bytes(host, host + size) : memory.read(), written))
+                << "of memory that was written by " << write_names[static_cast<int>(way)] << " and read by "
+                << (read_by_host ? "host_pointer" : "copy_to_host")
+                << "; earlier allocations of this size were written by "
+                << write_names[static_cast<int>(first)] << " and " << write_names[static_cast<int>(second)]
+                << ", and freed. Look first at what the driver keeps of an allocation after memory_free, and "
+                   "of its contents while the host may write";
+          }
+        }
+      }
+  }
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -6,6 +6,7 @@
 
 #include "kernels/gate.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/twins.hpp"
 #include "process/interruptions.hpp"
 
 namespace weir::conformance {
@@ -105,9 +106,10 @@ WEIR_REQUIREMENT(
   expect_runs(Kernel("iota"), 5);
 }
 
-WEIR_REQUIREMENT(3, 06, Modules, CutShortIsRefused,
-                 "A code object that is cut short in its middle returns WEIR_ERROR_CODE_OBJECT, also when the "
-                 "bytes that are missing follow it in memory.") {
+WEIR_REQUIREMENT(
+    3, 06, Modules, CutShortIsRefused,
+    "A code object that is cut short in its middle returns WEIR_ERROR_CODE_OBJECT, also when the "
+    "bytes that are missing follow it in memory.") {
   const ReadyKernel& ready = ready_kernel("iota");
   for (const std::size_t parts : {2u, 3u}) {
     const std::size_t size = ready.bytes.size() / parts;
@@ -249,6 +251,63 @@ WEIR_REQUIREMENT(3, 20, Modules, NamesAreComparedWhole,
          "first at how module_get_kernel compares names";
 }
 
+WEIR_REQUIREMENT(
+    3, 29, Modules, LongNamesAreComparedWhole,
+    "Kernels of one module whose names share up to 255 letters are distinct, and each runs its own "
+    "code; a name that is cut or continued there returns WEIR_ERROR_NOT_FOUND.") {
+  const Stream stream;
+  for (const Twins& pair : twins()) {
+    const std::string both = "of two kernels of one module, whose names share their first " +
+                             std::to_string(pair.shared) + " letters, ";
+    constexpr const char* advice =
+        ". driver.h: names are compared whole, whatever their length. Look first at how module_get_kernel "
+        "compares names with those of "
+        "earlier calls, and at what it passes to the vendor's look-up";
+    const weir_code_object object = pair.first.code.code_object();
+    Module module;
+    call(table().module_load, device(), &object, module.out());
+    const Memory out = Memory::of(std::vector<std::int64_t>(2, -1));
+    const weir_parameter array = parameters_of(kernel_text("tally")).front();
+    const weir_kernel_layout layout{sizeof layout, pair.first.code.argument_bytes, 1, &array};
+    const auto look_up = [&](const std::string& name, weir_kernel& kernel) {
+      weir_status status = new_status();
+      return table().module_get_kernel(module, name.c_str(), &layout, &kernel, &status);
+    };
+    weir_kernel kernels[2] = {};
+    const Twin* const twin[2] = {&pair.first, &pair.second};
+    // Both are looked up before one is launched.
+    for (int i = 0; i < 2; ++i)
+      ASSERT_EQ(result_name(look_up(twin[i]->code.symbol, kernels[i])), "WEIR_OK")
+          << both << "number " << i << " was looked up" << advice;
+    ASSERT_NE(kernels[0], kernels[1]) << both << "one was looked up after the other" << advice;
+    for (int i = 0; i < 2; ++i) {
+      fill<std::int64_t>(stream, out, 0, 16, -1);
+      Arguments values = arguments(out);
+      values.pad_to(twin[i]->code.argument_bytes);
+      weir_launch launch{};
+      launch.struct_size = sizeof launch;
+      std::fill_n(launch.grid, 3, 1u);
+      std::ranges::copy(twin[i]->code.block, launch.block);
+      launch.dynamic_shared_bytes = twin[i]->code.shared_bytes;
+      launch.argument_bytes = twin[i]->code.argument_bytes;
+      launch.kernel = kernels[i];
+      launch.arguments = values.bytes().data();
+      call(table().kernel_launch, weir_stream(stream), &launch);
+      stream.synchronize();
+      ASSERT_EQ(out.values<std::int64_t>()[twin[i]->index], twin[i]->value)
+          << both << "number " << i << " was launched, which stores its own number; another ran" << advice;
+    }
+    const std::string& name = pair.first.code.symbol;
+    for (const std::string& other :
+         {name.substr(0, pair.shared), name.substr(0, name.size() - 1), name + "a"}) {
+      weir_kernel found = nullptr;
+      ASSERT_EQ(result_name(look_up(other, found)), "WEIR_ERROR_NOT_FOUND")
+          << both << "the first has a name of " << name.size() << " letters. The first " << other.size()
+          << " of these, or these and one more, are no kernel's name" << advice;
+    }
+  }
+}
+
 std::string in_capitals(std::string text) {
   for (char& letter : text)
     if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
@@ -279,8 +338,7 @@ WEIR_REQUIREMENT(3, 25, Modules, SimilarFormatsAreRefused,
   const ReadyKernel& ready = ready_kernel("iota");
   for (const std::string& format :
        {std::string(), ready.format.substr(0, ready.format.size() - 1), ready.format.substr(0, 3),
-        ready.format + "2", ready.format + "-2", ready.format.substr(1),
-        in_capitals(ready.format)}) {
+        ready.format + "2", ready.format + "-2", ready.format.substr(1), in_capitals(ready.format)}) {
     bool listed = false;
     for (std::uint32_t i = 0; i < info().code_target_count; ++i)
       listed |= info().code_targets[i].format == format;

@@ -42,8 +42,8 @@ extern "C" const char weir_conformance_vulkan_shared[], weir_conformance_vulkan_
 namespace weir::conformance {
 
 std::string_view prepared_object(std::string_view format, [[maybe_unused]] std::string_view kernel) {
-  // PTX is text, which ends with a zero.
-  if (format == "ptx") return {weir_conformance_ptx, weir_conformance_ptx_end + 1};
+  // PTX is text, which ends with a zero. Vendors' runtimes take a kernel with one size of block only.
+  if (format == "ptx" && kernel != "echo") return {weir_conformance_ptx, weir_conformance_ptx_end + 1};
 #ifdef WEIR_HOST_KERNELS
   if (format == "elf-x86_64") return {weir_conformance_host, weir_conformance_host_end};
 #endif

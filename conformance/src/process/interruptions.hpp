@@ -27,7 +27,8 @@ class Race {
 };
 
 /// During its lifetime, a thread of its own interrupts each thread with a Here thousands of times a second,
-/// by a signal whose handler sleeps for some microseconds. Profilers interrupt threads in the same way.
+/// by a signal whose handler sleeps until the others have run for some microseconds. Profilers interrupt
+/// threads in the same way.
 class Interruptions {
  public:
   Interruptions();

@@ -434,15 +434,15 @@ typedef struct weir_driver_table {
   /* (required) Blocks until the last mark is reached; returns immediately if there is none. */
   weir_result (*event_synchronize)(weir_event event, weir_status *status);
 
-  /* [TIMED_EVENTS] Nanoseconds from `start` to `end`, exact to 100,000; negative if `end` was reached first. Both
-   * must be timed and reached: WEIR_NOT_READY before that. WEIR_ERROR_INVALID if one is not timed or was never
-   * recorded, also while the other is not reached. */
+  /* [TIMED_EVENTS] Nanoseconds from `start` to `end`, exact to 100,000 over any time; negative if `end` was reached
+   * first. Both must be timed and reached: WEIR_NOT_READY before that. WEIR_ERROR_INVALID if one is not timed or was
+   * never recorded, also while the other is not reached. */
   weir_result (*event_elapsed)(weir_event start, weir_event end, double *out_nanoseconds, weir_status *status);
 
   /* -- memory -- */
 
   /* (required) May block. If memory is short while deallocations are pending, it waits for them before it
-   * returns WEIR_ERROR_OUT_OF_MEMORY. */
+   * returns WEIR_ERROR_OUT_OF_MEMORY. While it waits, calls on other threads proceed. */
   weir_result (*memory_allocate)(weir_device device, const weir_memory_options *options, weir_allocation *out_allocation,
                                  weir_status *status);
 
@@ -458,7 +458,7 @@ typedef struct weir_driver_table {
   weir_result (*memory_allocate_async)(weir_stream stream, const weir_memory_options *options,
                                        weir_allocation *out_allocation, weir_status *status);
 
-  /* [STREAM_ORDERED_ALLOCATION] Submits the deallocation; the host must not use the handle after the call. */
+  /* [STREAM_ORDERED_ALLOCATION] Submits the deallocation, ordered in `stream` alone, and ends the handle. */
   weir_result (*memory_free_async)(weir_stream stream, weir_allocation allocation, weir_status *status);
 
   /* (required) The addresses of a live allocation of either allocate function. They are the same at every
@@ -507,9 +507,9 @@ typedef struct weir_driver_table {
   /* (required) No submitted work may still use the module's kernels. */
   weir_result (*module_unload)(weir_module module, weir_status *status);
 
-  /* (required) WEIR_ERROR_NOT_FOUND names the kernel. `layout` is copied. A second call with the same name
-   * and layout returns the same kernel, also from another thread at the same time. A parameter that is not inside
-   * the argument block returns WEIR_ERROR_INVALID. */
+  /* (required) WEIR_ERROR_NOT_FOUND names the kernel. Names are compared whole, whatever their length. `layout` is
+   * copied. A second call with the same name and layout returns the same kernel, also from another thread at the
+   * same time. A parameter that is not inside the argument block returns WEIR_ERROR_INVALID. */
   weir_result (*module_get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                                    weir_kernel *out_kernel, weir_status *status);
 

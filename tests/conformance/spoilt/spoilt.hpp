@@ -20,8 +20,13 @@
 #include <string.h>
 
 static inline int weir_spoilt(const char* name) {
-  const char* given = getenv("WEIR_MUTANT");
-  return given && strcmp(given, name) == 0;
+  /* Read once: some faults are in loops over bytes. */
+  static _Atomic(const char*) given;
+  if (!given) {
+    const char* found = getenv("WEIR_MUTANT");
+    given = found ? found : "";
+  }
+  return strcmp(given, name) == 0;
 }
 #define WEIR_SPOILT(name) weir_spoilt(name)
 #endif
