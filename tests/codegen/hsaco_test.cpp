@@ -88,7 +88,7 @@ kernel "k"
   %five = const 5 : u32
   parallel (%g, %t) in (%0 to %1, %0 to %n) group 128 {
     %v = load @x[%t] : u32
-    %c = lt %v, %five
+    %c = lt %v, %five : bool
     local $c : bool
     set $c, %c
     %b = ballot.16 $c : u32

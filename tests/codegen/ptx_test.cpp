@@ -240,7 +240,7 @@ TEST(PtxExchange, BallotsAreOneInstructionWhereWarpsAreWhole) {
   const std::string text =
       "weir-ir 1\nkernel \"k\"\n  param @y : array<u32, 1>\n{\n%zero = const 0 : i64\n%one = const 1 : i64\n"
       "%n = const N : i64\n%c = const 5 : u32\nparallel (%g, %t) in (%zero to %one, %zero to %n) group N {\n"
-      "%v = load @y[%t] : u32\n%l = lt %v, %c\nlocal $v : bool\nset $v, %l\n%w = ballot.W $v : u32\n"
+      "%v = load @y[%t] : u32\n%l = lt %v, %c : bool\nlocal $v : bool\nset $v, %l\n%w = ballot.W $v : u32\n"
       "store @y[%t], %w\n}\n}\n";
   const auto compiled = [&](const char* width, const char* threads) {
     return compile(std::regex_replace(std::regex_replace(text, std::regex("\\bW\\b"), width),

@@ -233,30 +233,32 @@ TEST(Groups, ThreadsThatEndEarlyPassBarriers) {
   }
 }
 
+/// Each fifth thread of `N` has ended before two ballots of the others.
+template <std::uint32_t W, std::size_t N>
+void expect_ballots_without_ended_threads() {
+  const Kernel kernel{"ended", [](View<std::uint32_t> x) {
+                        group_for(groups(2), threads<N>, [&](Index g, Index t) {
+                          if_(t % 5 == 2, [&] { continue_(); });
+                          const Value<std::uint32_t> all = ballot<W>(t >= 0);
+                          x[g * std::int64_t(N) + t] = all ^ (ballot<W>(t % 3 == 0) * 3u);
+                        });
+                      }};
+  const std::vector<std::uint32_t> result = run<std::uint32_t>(kernel, 2 * N);
+  for (std::size_t i = 0; i < 2 * N; ++i) {
+    std::uint32_t all = 0, thirds = 0;
+    for (std::size_t l = 0; l < W; ++l) {
+      const std::size_t t = i % N / W * W + l;
+      all |= std::uint32_t(t % 5 != 2) << l;
+      thirds |= std::uint32_t(t % 5 != 2 && t % 3 == 0) << l;
+    }
+    EXPECT_EQ(result[i], i % N % 5 == 2 ? 0 : all ^ thirds * 3) << N << " threads, element " << i;
+  }
+}
+
 TYPED_TEST(SubGroups, BallotsOfThreadsThatHaveEndedAreFalse) {
   constexpr std::uint32_t w = TypeParam::value;
-  const auto run_on = [](auto threads_of, std::size_t n) {
-    const Kernel kernel{"ended", [=](View<std::uint32_t> x) {
-                          group_for(groups(2), threads_of, [&](Index g, Index t) {
-                            const Index i = g * std::int64_t(n) + t;
-                            if_(t % 5 == 2, [&] { continue_(); });
-                            const Value<std::uint32_t> all = ballot<w>(t >= 0);
-                            x[i] = all ^ (ballot<w>(t % 3 == 0) * 3u);
-                          });
-                        }};
-    const std::vector<std::uint32_t> result = run<std::uint32_t>(kernel, 2 * n);
-    for (std::size_t i = 0; i < 2 * n; ++i) {
-      std::uint32_t all = 0, thirds = 0;
-      for (std::size_t l = 0; l < w; ++l) {
-        const std::size_t t = i % n / w * w + l;
-        all |= std::uint32_t(t % 5 != 2) << l;
-        thirds |= std::uint32_t(t % 5 != 2 && t % 3 == 0) << l;
-      }
-      EXPECT_EQ(result[i], i % n % 5 == 2 ? 0 : all ^ thirds * 3) << n << " threads, " << i;
-    }
-  };
-  run_on(threads<128>, 128);  // whole waves
-  run_on(threads<w * 3>, w * 3);
+  expect_ballots_without_ended_threads<w, 128>();  // whole waves
+  expect_ballots_without_ended_threads<w, w * 3>();
 }
 
 // The bits of eight keys' digits: each thread finds the threads that have its key, as a radix sort does.
