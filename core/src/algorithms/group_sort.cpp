@@ -106,8 +106,7 @@ class TilePlaces {
         counts_[counter] = so_far + popcount(equal);
       });
       const Value<std::int32_t> first = cast<std::int32_t>(ctz(equal));
-      rank_.push_back(shuffle<row>(earlier, first) + lower);
-      digit_.push_back(of);
+      ranked_.push_back((of << rank_bits) | (shuffle<row>(earlier, first) + lower));
       barrier();
     }
     Var<std::uint32_t> sum = 0u;
@@ -121,16 +120,17 @@ class TilePlaces {
     return {begin, count};
   }
   /// The place of key k. After rank() and a barrier.
-  Index place(std::size_t k) const {
-    const Value<std::uint32_t> first = counts_[counters_ + cast<std::int64_t>(digit_[k])];
-    return cast<std::int64_t>(first + rank_[k]);
+  Value<std::uint32_t> place(std::size_t k) const {
+    const Value<std::uint32_t> first = counts_[counters_ + cast<std::int64_t>(ranked_[k] >> rank_bits)];
+    return first + (ranked_[k] & ((1u << rank_bits) - 1u));
   }
 
  private:
+  static constexpr std::uint32_t rank_bits = 16;
   Shared<std::uint32_t, std::size_t(rows * digits)> counts_;  // of the keys of each sub-group
   GroupScan<std::uint32_t> scan_;
   Index thread_, counters_;
-  std::vector<Value<std::uint32_t>> rank_, digit_;
+  std::vector<Value<std::uint32_t>> ranked_;  // the digit and, below it, the rank among the equal ones of the sub-group
 };
 
 template <class U, class P>
@@ -189,30 +189,36 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order, bool paired) 
               first[t] = before - cast<std::int64_t>(run.begin);
               place = before + cast<std::int64_t>(run.count);
               barrier();
-              std::vector<Index> to;
-              for (std::int64_t k = 0; k < each; ++k) to.push_back(in_tile.place(std::size_t(k)));
-              const auto in_order = [&](const auto& values, const auto& action) {
-                for (std::int64_t k = 0; k < each; ++k)
-                  tile[to[std::size_t(k)]] = cast<W>(values[std::size_t(k)]);
-                barrier();
-                for (std::int64_t k = 0; k < each; ++k)
-                  action(std::size_t(k), t + k * group_size, Value<W>(tile.loaded(k)));
-              };
-              std::vector<Value<std::uint32_t>> moved_digit;
-              in_order(key, [&](std::size_t, const Index& i, const Value<W>& word) {
-                const Value<U> moving = cast<U>(word);
-                moved_digit.push_back(of(moving));
-                const Value<std::int64_t> begin = first[cast<std::int64_t>(moved_digit.back())];
-                if_(i < used, [&] { sorted[begin + i] = moving; });
-              });
-              if (paired) {
-                const std::vector<Value<P>> values = load(payload, P(0));
-                barrier();
-                in_order(values, [&](std::size_t k, const Index& i, const Value<W>& word) {
-                  const Value<std::int64_t> begin = first[cast<std::int64_t>(moved_digit[k])];
-                  if_(i < used, [&] { moved[begin + i] = cast<P>(word); });
-                });
+              std::vector<Value<std::uint32_t>> to;
+              for (std::int64_t k = 0; k < each; ++k) {
+                to.push_back(in_tile.place(std::size_t(k)));
+                tile[cast<std::int64_t>(to.back())] = cast<W>(key[std::size_t(k)]);
               }
+              barrier();
+              const auto digit_at = [&](const Index& k) {
+                return cast<std::int64_t>(of(cast<U>(Value<W>(tile.loaded(k)))));
+              };
+              const auto write = [&](const auto& result, auto element, const Index& k, const Index& of_digit) {
+                const Index i = t + k * group_size;
+                const Value<std::int64_t> begin = first[of_digit];
+                if_(i < used, [&] { result[begin + i] = cast<decltype(element)>(Value<W>(tile.loaded(k))); });
+              };
+              if (!paired) {
+                // A loop of the kernel: code for all elements at once would take all registers.
+                for_(0, each, [&](Index k) { write(sorted, U(), k, digit_at(k)); });
+                return;
+              }
+              const std::vector<Value<P>> values = load(payload, P(0));
+              std::vector<Index> moved_digit;
+              for (std::int64_t k = 0; k < each; ++k) {
+                moved_digit.push_back(digit_at(k));
+                write(sorted, U(), k, moved_digit.back());
+              }
+              barrier();
+              for (std::int64_t k = 0; k < each; ++k)
+                tile[cast<std::int64_t>(to[std::size_t(k)])] = cast<W>(values[std::size_t(k)]);
+              barrier();
+              for (std::int64_t k = 0; k < each; ++k) write(moved, P(), k, moved_digit[std::size_t(k)]);
             });
           });
         }));

@@ -47,7 +47,7 @@ class Tile {
       : row_(thread + thread / spacing), own_(thread * each + thread * each / spacing) {}
 
   /// Element k * group_size + thread: the k-th that the thread loads.
-  Element<W> loaded(std::int64_t k) const { return memory_[row_ + k * (group_size + group_size / spacing)]; }
+  Element<W> loaded(const Index& k) const { return memory_[row_ + k * (group_size + group_size / spacing)]; }
   void load(const std::vector<Value<W>>& values) const {
     for (std::size_t k = 0; k < values.size(); ++k) loaded(std::int64_t(k)) = values[k];
   }
