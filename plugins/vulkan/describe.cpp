@@ -230,6 +230,7 @@ std::string target_features(const PhysicalDevice& device) {
   // Code of SPIR-V 1.6 runs in subgroups of any size that the device has.
   const bool one_size = device.properties13.minSubgroupSize == device.properties13.maxSubgroupSize;
   append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_SHUFFLE_BIT), feature::subgroup_shuffle);
+  append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_BALLOT_BIT), feature::subgroup_ballot);
   // llvmpipe makes each memory barrier one of the block (tests/evidence/vulkan.md).
   append(list, device.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE, feature::memory_order);
   const bool safe = divides_safely(device);

@@ -76,6 +76,35 @@ TEST(HsacoTarget, TakesWavesAsTheDeviceHasThem) {
   EXPECT_THAT(request.assembly({"hsaco", "gfx942", "", 64, 1024}), HasSubstr("gfx942"));
 }
 
+// A comparison writes the bits of a wave; the exchange of values needs memory of the block's.
+TEST(HsacoExchange, BallotsAreComparisons) {
+  const Request request(R"(weir-ir 1
+kernel "k"
+  param @x : array<u32, 1>
+{
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %n = const 128 : i64
+  %five = const 5 : u32
+  parallel (%g, %t) in (%0 to %1, %0 to %n) group 128 {
+    %v = load @x[%t] : u32
+    %c = lt %v, %five : bool
+    local $c : bool
+    set $c, %c
+    %b = ballot.16 $c : u32
+    store @x[%t], %b
+  }
+}
+)");
+  for (const auto& [processor, lanes] :
+       {std::pair{"gfx90a", 64u}, {"gfx942", 64u}, {"gfx1100", 32u}, {"gfx1100", 64u}}) {
+    const std::string text = request.assembly({"hsaco", processor, "", lanes, 1024, everything});
+    EXPECT_THAT(text, testing::ContainsRegex("v_cmp_[a-z]+_u32")) << processor;
+    EXPECT_THAT(text, Not(HasSubstr("bpermute"))) << processor;
+    EXPECT_THAT(text, Not(HasSubstr("ds_"))) << processor;
+  }
+}
+
 TEST(HsacoTarget, TakesTheFeaturesThatHipNames) {
   const Request request(dot);
   const std::string text = request.assembly({"hsaco", "gfx90a:sramecc+:xnack-", "", 64, 1024});

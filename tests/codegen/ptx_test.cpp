@@ -235,6 +235,31 @@ TEST(PtxGroups, ExchangeInRegistersWhereTheyFillWarps) {
   }
 }
 
+// One instruction for all threads of a warp, or each thread's bit in the block's memory.
+TEST(PtxExchange, BallotsAreOneInstructionWhereWarpsAreWhole) {
+  const std::string text =
+      "weir-ir 1\nkernel \"k\"\n  param @y : array<u32, 1>\n{\n%zero = const 0 : i64\n%one = const 1 : i64\n"
+      "%n = const N : i64\n%c = const 5 : u32\nparallel (%g, %t) in (%zero to %one, %zero to %n) group N {\n"
+      "%v = load @y[%t] : u32\n%l = lt %v, %c : bool\nlocal $v : bool\nset $v, %l\n%w = ballot.W $v : u32\n"
+      "store @y[%t], %w\n}\n}\n";
+  const auto compiled = [&](const char* width, const char* threads) {
+    return compile(std::regex_replace(std::regex_replace(text, std::regex("\\bW\\b"), width),
+                                      std::regex("\\bN\\b"), threads),
+                   everything);
+  };
+  for (const char* width : {"2", "8", "16", "32"}) {
+    const Ptx whole = compiled(width, "96");
+    EXPECT_EQ(whole.count("vote.sync.ballot.b32"), 1u) << width;
+    EXPECT_EQ(whole.count("shfl.sync"), 0u) << width;
+    EXPECT_EQ(whole.count(".shared"), 0u) << width;
+    EXPECT_EQ(whole.count("bar.sync"), 1u) << width;  // before the block's next group
+  }
+  const Ptx part = compiled("8", "24");
+  EXPECT_EQ(part.count("vote.sync"), 0u);
+  EXPECT_EQ(part.count("bar.sync"), 3u);
+  EXPECT_EQ(compiled("1", "24").count("bar.sync"), 1u);
+}
+
 // ptxas makes loops of these operations and loses the warp's convergence if one begins a loop's body
 // (tests/evidence/ptxas-spin.md).
 TEST(PtxBarrier, SharedAtomicsThatSpinFollowALoad) {

@@ -202,6 +202,33 @@ TEST(SpirvModule, FillsMemoryOfABlockInWords) {
   }
 }
 
+/// How often the module has the instruction `opcode`.
+int count_of(const std::vector<std::byte>& module, std::uint32_t opcode) {
+  const std::vector<std::uint32_t> words = words_of(module);
+  int found = 0;
+  for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) found += (words[at] & 0xffff) == opcode;
+  return found;
+}
+
+// A subgroup of 32 has one word of bits; of larger ones the thread takes the word with its own bit.
+TEST(SpirvModule, TakesBallotsOfSubgroupsWhereTheDeviceHasThem) {
+  WEIR_NEEDS_SPIRV_VAL();
+  constexpr std::uint32_t group_ballot = 339, extract_dynamic = 77;
+  const std::string text = read_file(files_of("tests/ir/kernels").front().parent_path() / "ballots.weir");
+  const std::string features = std::string(shuffling) + ",+subgroup-ballot";
+  for (const std::uint32_t lanes : {32u, 64u}) {
+    const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", features, lanes, 1024, everything});
+    EXPECT_EQ(invalidity(module), "") << lanes;
+    EXPECT_EQ(count_of(module, group_ballot), 2) << lanes;  // not of one thread, nor of parts of subgroups
+    EXPECT_EQ(count_of(module, extract_dynamic), lanes == 32 ? 0 : 2) << lanes;
+  }
+  for (const auto& [listed, lanes] : {std::pair{std::string(shuffling), 32u}, {features, 8u}}) {
+    const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", listed, lanes, 1024, everything});
+    EXPECT_EQ(invalidity(module), "") << listed;
+    EXPECT_EQ(count_of(module, group_ballot), 0) << listed;
+  }
+}
+
 TEST(SpirvTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.1", "", 8, 1024}), HasSubstr("expected vulkan1.3"));
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "native", "", 8, 1024}),

@@ -64,7 +64,8 @@ void AimedGroups::group_part(Block& out, Kind kind) {
     return c_.chance(2) ? group_for(out, kind) : group_while(out, kind);
   if (kind == kind_of(Op::barrier)) return phase(out);
   if (kind == kind_of(Op::shared)) return c_.chance(2) ? read(out, tile_) : write_own(out);
-  if (kind == kind_of(Op::shuffle) || kind == wave_shuffle_kind) return exchange(out);
+  if (kind == kind_of(Op::shuffle) || kind == wave_shuffle_kind) return shuffle(out);
+  if (kind == kind_of(Op::ballot) || kind == wave_ballot_kind) return ballot(out);
   if (kind == kept_value_kind || kind == kept_local_kind || kind == kept_array_kind)
     return across_barrier(out, kind);
   if (kind == ended_thread_kind) return end_some(out);
@@ -189,8 +190,8 @@ void AimedGroups::update(Block& out, AtomicKind kind) {
 
 // ---- between threads
 
-void AimedGroups::exchange(Block& out) {
-  const ScalarType type = any_type();
+/// A local that threads exchange; some do not set it.
+std::uint32_t AimedGroups::exchanged(Block& out, ScalarType type) {
   const ValueId value = fresh(out, type);
   Statement local = make(Op::local, type);
   local.index = k_.local_count++;
@@ -204,15 +205,36 @@ void AimedGroups::exchange(Block& out) {
     guarded(out, condition(out), [&](Block& block) { block.statements.push_back(std::move(set)); });
   else
     out.statements.push_back(std::move(set));
+  return id;
+}
+
+std::uint64_t AimedGroups::width_of_subgroup() {
+  std::uint64_t width = 1;
+  while (width < ir::max_subgroup && threads_ % (2 * width) == 0 && !c_.chance(5)) width *= 2;
+  return width;
+}
+
+void AimedGroups::shuffle(Block& out) {
+  const ScalarType type = any_type();
+  const std::uint32_t id = exchanged(out, type);
   for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
     Statement s = make(Op::shuffle, type);
     s.index = id;
-    s.immediate = 1;
-    while (s.immediate < ir::max_subgroup && threads_ % (2 * s.immediate) == 0 && !c_.chance(5))
-      s.immediate *= 2;
+    s.immediate = width_of_subgroup();
     s.operands = {fresh(out, ScalarType::i32)};
     const ValueId got = emit(out, std::move(s));
     keep(out, got, type);
+  }
+}
+
+void AimedGroups::ballot(Block& out) {
+  const std::uint32_t id = exchanged(out, ScalarType::boolean);
+  for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
+    Statement s = make(Op::ballot, ScalarType::u32);
+    s.index = id;
+    s.immediate = width_of_subgroup();
+    const ValueId got = emit(out, std::move(s));
+    keep(out, got, ScalarType::u32);
   }
 }
 
@@ -274,7 +296,7 @@ void AimedGroups::phase(Block& out) {
     case 2:
       return update(out, any_update());
     case 3:
-      return exchange(out);
+      return c_.chance(2) ? ballot(out) : shuffle(out);
     case 4: {
       const ScalarType type = any_type();
       keep(out, fresh(out, type), type);

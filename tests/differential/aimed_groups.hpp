@@ -35,7 +35,10 @@ class AimedGroups : protected AimedStatements {
   void write_own(Block& out);
   ir::AtomicKind any_update();
   void update(Block& out, ir::AtomicKind kind);
-  void exchange(Block& out);
+  std::uint32_t exchanged(Block& out, ScalarType type);
+  std::uint64_t width_of_subgroup();
+  void shuffle(Block& out);
+  void ballot(Block& out);
   void across_barrier(Block& out, Kind kind);
   void end_some(Block& out);
   void phase(Block& out);

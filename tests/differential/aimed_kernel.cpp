@@ -341,7 +341,7 @@ class AimedGenerator : private AimedLoops {
     const std::size_t visible = values_.size();
     for (std::size_t d = rank - dimensions; d < rank; ++d) {
       const bool last = d + 1 == rank;
-      threads.push_back(aim.kind == wave_shuffle_kind && last && full_[rank][d] >= 64
+      threads.push_back(is_wave_kind(aim.kind) && last && full_[rank][d] >= 64
                             ? 64
                             : thread_extent(aim.row, full_[rank][d], last));
       s.operands.push_back(number(out, 0));

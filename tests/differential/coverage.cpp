@@ -116,7 +116,7 @@ const char* impossible(Row row, Kind kind) noexcept {
       row != Row::gpu_phases && row != Row::cpu_region && row != Row::gpu_region && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
-  if (kind == wave_shuffle_kind && row != Row::gpu_group_blocks)
+  if (is_wave_kind(kind) && row != Row::gpu_group_blocks)
     return "exchanges in registers of a GPU, in groups that fill whole waves";
   switch (row) {
     case Row::cpu_lane_loop:
@@ -323,8 +323,8 @@ void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
     for (const auto& [reason, kinds] : reasons)
       to << "- " << row_name(row) << ": " << kinds << ": " << reason << "\n";
   }
-  to << "- All forms of loops but those of groups: shared memory, barriers, shuffles and threads that end "
-        "before a barrier.\n";
+  to << "- All forms of loops but those of groups: shared memory, barriers, exchanges and threads that "
+        "end before a barrier.\n";
 }
 
 }  // namespace weir::test

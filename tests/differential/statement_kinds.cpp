@@ -60,6 +60,9 @@ class Collector {
       case Op::shuffle:
         kinds_.set(group_threads_ % 64 == 0 ? wave_shuffle_kind : kind_of(s.op));
         break;
+      case Op::ballot:
+        kinds_.set(group_threads_ % 64 == 0 ? wave_ballot_kind : kind_of(s.op));
+        break;
       case Op::threads:
         if (s.immediate == 0) break;
         kinds_.set(ended_thread_kind);
@@ -175,6 +178,7 @@ std::string kind_name(Kind kind) {
   if (kind == kept_array_kind) return "local array kept over a barrier";
   if (kind == ended_thread_kind) return "thread ended before a barrier";
   if (kind == wave_shuffle_kind) return "shuffle in whole waves";
+  if (kind == wave_ballot_kind) return "ballot in whole waves";
   if (kind == narrow_atomic_kind) return "atomic on 1 or 2 bytes";
   if (kind == narrow_shared_atomic_kind) return "shared_atomic on 1 or 2 bytes";
   return kind == vector_kind ? "vec" : "mat";

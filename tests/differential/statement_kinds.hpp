@@ -38,7 +38,8 @@ inline constexpr Kind kept_array_kind = kept_local_kind + 1;
 inline constexpr Kind ended_thread_kind = kept_array_kind + 1;  ///< that no barrier waits for
 inline constexpr Kind narrow_shared_atomic_kind = ended_thread_kind + 1;
 inline constexpr Kind wave_shuffle_kind = narrow_shared_atomic_kind + 1;  ///< in groups of whole waves of 64
-inline constexpr std::size_t kind_count = wave_shuffle_kind + 1;
+inline constexpr Kind wave_ballot_kind = wave_shuffle_kind + 1;           ///< likewise
+inline constexpr std::size_t kind_count = wave_ballot_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 
@@ -55,7 +56,12 @@ constexpr Kind kind_of(ScalarType type) noexcept {
 
 constexpr bool is_group_kind(Kind kind) noexcept {
   return kind == kind_of(ir::Op::shared) || kind == kind_of(ir::Op::barrier) ||
-         kind == kind_of(ir::Op::shuffle) || kind >= first_shared_atomic_kind;
+         kind == kind_of(ir::Op::shuffle) || kind == kind_of(ir::Op::ballot) ||
+         kind >= first_shared_atomic_kind;
+}
+
+constexpr bool is_wave_kind(Kind kind) noexcept {
+  return kind == wave_shuffle_kind || kind == wave_ballot_kind;
 }
 
 /// False for the numbers of math and atomic operations, which are split into several kinds.

@@ -257,11 +257,11 @@ bool SteppedMachine::find(const Statement& s, const Thread& thread, std::size_t&
   };
   at = 0;
   if (ir::names_local(s)) {
-    const std::size_t values = s.op == Op::get || s.op == Op::shuffle ? 0
-                               : s.op == Op::set || !exchanges(s)     ? 1
-                                                                      : 2;
+    const std::size_t values = s.op == Op::get || ir::is_exchange(s.op) ? 0
+                               : s.op == Op::set || !exchanges(s)       ? 1
+                                                                        : 2;
     const auto& of = shared_[s.index].empty() ? thread.locals[s.index] : shared_[s.index];
-    if (s.operands.size() > values && s.op != Op::shuffle) at = thread.values[s.operands[0]].bits;
+    if (s.operands.size() > values && !ir::is_exchange(s.op)) at = thread.values[s.operands[0]].bits;
     return at < of.size();
   }
   const ir::Parameter& p = kernel_.parameters[s.index];
@@ -317,6 +317,13 @@ bool SteppedMachine::run_one(const Statement& s, std::size_t number) {
     case Op::shuffle: {
       const std::uint64_t width = s.immediate, lane = bits(s.operands[0]) & (width - 1);
       give(threads_[(number & ~(width - 1)) | lane].locals[s.index][0]);
+      return true;
+    }
+    case Op::ballot: {
+      std::uint64_t bits = 0;
+      for (std::uint64_t lane = 0; lane < s.immediate; ++lane)
+        bits += threads_[number / s.immediate * s.immediate + lane].locals[s.index][0] << lane;
+      give(bits);
       return true;
     }
     default:

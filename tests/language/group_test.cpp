@@ -233,6 +233,59 @@ TEST(Groups, ThreadsThatEndEarlyPassBarriers) {
   }
 }
 
+/// Each fifth thread of `N` has ended before two ballots of the others.
+template <std::uint32_t W, std::size_t N>
+void expect_ballots_without_ended_threads() {
+  const Kernel kernel{"ended", [](View<std::uint32_t> x) {
+                        group_for(groups(2), threads<N>, [&](Index g, Index t) {
+                          if_(t % 5 == 2, [&] { continue_(); });
+                          const Value<std::uint32_t> all = ballot<W>(t >= 0);
+                          x[g * std::int64_t(N) + t] = all ^ (ballot<W>(t % 3 == 0) * 3u);
+                        });
+                      }};
+  const std::vector<std::uint32_t> result = run<std::uint32_t>(kernel, 2 * N);
+  for (std::size_t i = 0; i < 2 * N; ++i) {
+    std::uint32_t all = 0, thirds = 0;
+    for (std::size_t l = 0; l < W; ++l) {
+      const std::size_t t = i % N / W * W + l;
+      all |= std::uint32_t(t % 5 != 2) << l;
+      thirds |= std::uint32_t(t % 5 != 2 && t % 3 == 0) << l;
+    }
+    EXPECT_EQ(result[i], i % N % 5 == 2 ? 0 : all ^ thirds * 3) << N << " threads, element " << i;
+  }
+}
+
+TYPED_TEST(SubGroups, BallotsOfThreadsThatHaveEndedAreFalse) {
+  constexpr std::uint32_t w = TypeParam::value;
+  expect_ballots_without_ended_threads<w, 128>();  // whole waves
+  expect_ballots_without_ended_threads<w, w * 3>();
+}
+
+// The bits of eight keys' digits: each thread finds the threads that have its key, as a radix sort does.
+TEST(Groups, BallotsFindEqualKeys) {
+  const Kernel kernel{"match", [](View<const std::uint32_t> keys, View<std::uint32_t> peers) {
+                        group_for(groups(3), threads<64>, [&](Index g, Index t) {
+                          const Index i = g * 64 + t;
+                          const Value<std::uint32_t> key = keys[i];
+                          Var<std::uint32_t> same = 0xffffffffu;
+                          for (std::uint32_t bit = 0; bit < 8; ++bit) {
+                            const Value<bool> set = (key >> bit & 1u) != 0u;
+                            const Value<std::uint32_t> of_all = ballot<32>(set);
+                            same = same & select(set, of_all, ~of_all);
+                          }
+                          peers[i] = same;
+                        });
+                      }};
+  std::vector<std::uint32_t> keys(192), expected(192);
+  for (std::size_t i = 0; i < 192; ++i) keys[i] = std::uint32_t(i * i * 7 % 23 * 11);
+  for (std::size_t i = 0; i < 192; ++i)
+    for (std::size_t l = 0; l < 32; ++l)
+      expected[i] |= std::uint32_t((keys[i / 32 * 32 + l] & 255) == (keys[i] & 255)) << l;
+  auto x = upload(keys), y = upload(std::vector<std::uint32_t>(192));
+  kernel(x, y);
+  EXPECT_EQ(y.to_host(), expected);
+}
+
 TEST(Groups, FailuresEndTheirThreadOnly) {
   const Kernel kernel{"fails", [](View<std::int32_t> x) {
                         group_for(groups(2), threads<32>, [&](Index g, Index t) {

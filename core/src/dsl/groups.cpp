@@ -31,6 +31,16 @@ void emit_shuffle(ScalarType type, const Handle* values, std::size_t components,
   }
 }
 
+Handle emit_ballot(const Handle& value, std::uint32_t width, Where where) {
+  Trace& trace = Trace::current("an exchange between threads", where);
+  const Place place = trace.make_local(ScalarType::boolean, 1, 1, where);
+  trace.set_local(place, 0, ScalarType::boolean, value, where);
+  ir::Statement ballot = statement_of(ir::Op::ballot, ScalarType::u32);
+  ballot.index = place.id;
+  ballot.immediate = width;
+  return trace.append(std::move(ballot), where);
+}
+
 Handle emit_thread_number(std::string_view caller, Where where) {
   return Trace::current(caller, where).thread_number(caller, where);
 }

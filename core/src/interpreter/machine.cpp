@@ -172,6 +172,14 @@ Machine::Flow Machine::statement(const Statement& s) {
       set(s, locals_[s.index][per_thread_[s.index] != 0 ? (thread_ & ~(width - 1)) | lane : 0]);
       break;
     }
+    case Op::ballot: {
+      const std::uint64_t first = thread_ & ~(s.immediate - 1);
+      std::uint64_t bits = 0;
+      for (std::uint64_t lane = 0; lane < s.immediate; ++lane)
+        bits |= locals_[s.index][per_thread_[s.index] != 0 ? first + lane : 0] << lane;
+      set(s, bits);
+      break;
+    }
     case Op::barrier:
       ++iteration_.interval;
       break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group loops: parallel loops whose last indices number the threads of a group. The threads of a group share
-// memory (`shared`), wait for one another (`barrier`) and exchange values (`shuffle`).
+// memory (`shared`), wait for one another (`barrier`) and exchange values (`shuffle`,
+// `ballot`).
 //
 // Statement::component of a `parallel` is the number of its thread indices, 0 for an ordinary loop. Their
 // extents are in Statement::immediate, 16 bits each, the first in the lowest bits.
@@ -41,14 +42,18 @@ inline void set_group(Statement& loop, std::span<const std::uint64_t> extents) n
   for (std::size_t d = 0; d < extents.size(); ++d) loop.immediate |= extents[d] << (16 * d);
 }
 
+/// Whether the threads of a sub-group, of Statement::immediate threads, read the local of one another.
+constexpr bool is_exchange(Op op) noexcept {
+  return op == Op::shuffle || op == Op::ballot;
+}
 /// Whether Statement::index is the number of a local.
 constexpr bool names_local(const Statement& s) noexcept {
   return s.op == Op::local || s.op == Op::get || s.op == Op::set || s.op == Op::shared ||
-         s.op == Op::shared_atomic || s.op == Op::shuffle || (s.op == Op::threads && s.immediate != 0);
+         s.op == Op::shared_atomic || is_exchange(s.op) || (s.op == Op::threads && s.immediate != 0);
 }
 /// Whether all threads of a group must reach the statement together.
 constexpr bool is_collective(Op op) noexcept {
-  return op == Op::barrier || op == Op::shuffle;
+  return op == Op::barrier || is_exchange(op);
 }
 
 /// Which values are the same in all threads of a group, and which statements all of them reach together. A
@@ -92,7 +97,7 @@ class Uniformity {
 ///  - If a thread can end early, by a failure or by `continue`, blocks have immediate 1, and their index
 ///  names
 ///    a boolean local per thread. A thread that ends sets it, and skips all later blocks.
-///  - A `shuffle` is in a block of its own, which all threads run.
+///  - A `shuffle` or `ballot` is in a block of its own, which all threads run.
 /// `loop.index` becomes 1. Ids for new values and locals are taken from the counters.
 void split_group(Statement& loop, bool check_bounds, std::uint32_t& value_count, std::uint32_t& local_count);
 

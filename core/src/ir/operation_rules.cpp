@@ -123,6 +123,8 @@ class Rules {
         return shared_atomic();
       case Op::shuffle:
         return shuffle();
+      case Op::ballot:
+        return ballot();
       case Op::scratch_load:
         return scratch(0);
       case Op::scratch_store:
@@ -320,10 +322,23 @@ class Rules {
     return atomic_type(kind);
   }
 
-  std::string shuffle() const {
-    if (local_.count != 1) return "'shuffle' exchanges a single local variable, found a local array";
+  std::string exchange() const {
+    if (local_.count != 1) return quoted(s_) + " exchanges a single local variable, found a local array";
     if (s_.immediate == 0 || s_.immediate > max_subgroup || !std::has_single_bit(s_.immediate))
-      return "the width of 'shuffle' is 1, 2, 4, 8, 16 or 32, found " + std::to_string(s_.immediate);
+      return "the width of " + quoted(s_) + " is 1, 2, 4, 8, 16 or 32, found " + std::to_string(s_.immediate);
+    return {};
+  }
+
+  std::string ballot() const {
+    if (auto wrong = exchange(); !wrong.empty()) return wrong;
+    if (local_.type != ScalarType::boolean)
+      return "'ballot' exchanges a local variable of type bool, found " + name(local_.type) +
+             "; compare it with 0";
+    return result(ScalarType::u32);
+  }
+
+  std::string shuffle() const {
+    if (auto wrong = exchange(); !wrong.empty()) return wrong;
     if (types_[0] != ScalarType::i32)
       return "'shuffle' takes the number of a lane as an i32, found " + name(types_[0]);
     return result(local_.type);

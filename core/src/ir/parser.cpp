@@ -161,6 +161,7 @@ class Parser {
         case Op::atomic:
         case Op::shared_atomic:
         case Op::shuffle:
+        case Op::ballot:
         case Op::reduce:
           break;
         default:
@@ -177,6 +178,7 @@ class Parser {
         case Op::atomic:
         case Op::shared_atomic:
         case Op::shuffle:
+        case Op::ballot:
         case Op::reduce:
           return known->second;
         default:
@@ -273,12 +275,15 @@ class Parser {
       case Op::shared_atomic:
         atomic(s, detail, mnemonic);
         break;
-      case Op::shuffle: {
+      case Op::shuffle:
+      case Op::ballot: {
         const auto width = unsigned_number(detail, max_subgroup);
         if (!width)
-          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as shuffle.32, found " + found(mnemonic));
+          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as " + std::string(info(s.op).mnemonic) +
+                                    ".32, found " + found(mnemonic));
         s.immediate = *width;
         s.index = local_use();
+        if (s.op == Op::ballot) break;
         in_.expect_mark(',', "and the lane");
         operand(s);
         break;

@@ -52,6 +52,7 @@ class PlacementRules {
                "; move the declaration";
       case Op::barrier:
       case Op::shuffle:
+      case Op::ballot:
       case Op::shared_atomic:
         return check_collective(s);
       default:
@@ -135,7 +136,7 @@ class PlacementRules {
     if (loop == nullptr || !is_group_loop(*loop))
       return quoted_name(s.op) + " belongs in a group loop, found it elsewhere; use group_for";
     const std::uint64_t threads = group_threads(*loop);
-    if (s.op != Op::shuffle || s.immediate == 0 || threads % s.immediate == 0) return "";
+    if (!is_exchange(s.op) || s.immediate == 0 || threads % s.immediate == 0) return "";
     return "the width of a sub-group divides the number of threads of a group, found width " +
            std::to_string(s.immediate) + " and " + std::to_string(threads) + " threads";
   }

@@ -284,6 +284,7 @@ class Printer {
         break;
       }
       case Op::shuffle:
+      case Op::ballot:
         out_ += '.' + std::to_string(s.immediate) + ' ';
         local(s.index);
         rest(s.operands);

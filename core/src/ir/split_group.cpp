@@ -75,6 +75,7 @@ class GroupSplitter {
         out.statements.push_back(s);
         return;
       case Op::shuffle:
+      case Op::ballot:
         open.flush();
         open.threads.bodies[0].statements.push_back(s);
         open.threads.component = 1;

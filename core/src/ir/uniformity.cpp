@@ -31,6 +31,7 @@ void Uniformity::statement(const Statement& s, const Statement* cause) {
       if (cause != nullptr) faults_.push_back({&s, cause});
       return;
     case Op::shuffle:
+    case Op::ballot:
       if (cause != nullptr) faults_.push_back({&s, cause});
       vary(s.result);
       changed_ = varying_locals_.insert(s.index).second || changed_;  // other threads read it

@@ -211,8 +211,9 @@ class Verifier {
                  at(local.location) + ", which each thread has for itself; assign to it");
       return false;
     }
-    if (s.op == Op::shuffle && (local.shared || local.task_loop != context.task_loop)) {
-      report(s.location, "'shuffle' reads a local variable of another thread, found one declared at " +
+    if (is_exchange(s.op) && (local.shared || local.task_loop != context.task_loop)) {
+      report(s.location, quoted_name(s.op) +
+                             " reads a local variable of another thread, found one declared at " +
                              at(local.location) + " that the threads share; declare it inside the loop");
       return false;
     }
@@ -291,7 +292,7 @@ class Verifier {
         usable = false;
       }
     }
-    if (s.op == Op::shuffle) shuffled_.insert(s.type);
+    if (is_exchange(s.op)) exchanged_.insert(s.type);
     const std::string misplaced = check_placement(kernel_, s, types, context, task_);
     if (!misplaced.empty()) report(s.location, misplaced);
     if (s.op == Op::local || s.op == Op::shared) declare(s, context);
@@ -370,7 +371,7 @@ class Verifier {
                              std::to_string(extent));
     }
     std::uint64_t exchanged = 0;  // code of GPUs may exchange values through shared memory
-    for (const ScalarType type : shuffled_) exchanged += group_threads(s) * size_of(type);
+    for (const ScalarType type : exchanged_) exchanged += group_threads(s) * size_of(type);
     if (shared_bytes_ + exchanged > max_shared_bytes) {
       report(s.location,
              "the threads of a group share at most " + std::to_string(max_shared_bytes) + " bytes, found " +
@@ -379,7 +380,7 @@ class Verifier {
                  "; use smaller tiles or an array parameter");
     }
     shared_bytes_ = 0;
-    shuffled_.clear();
+    exchanged_.clear();
     if (task_) return;
     const Uniformity uniformity(s);
     for (const Uniformity::Fault& fault : uniformity.faults()) {
@@ -461,7 +462,7 @@ class Verifier {
   std::vector<std::uint32_t> scope_locals_;
   std::uint64_t local_bytes_ = 0;
   std::uint64_t shared_bytes_ = 0;  // of the group loop
-  std::set<ScalarType> shuffled_;   // likewise
+  std::set<ScalarType> exchanged_;  // likewise
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -51,6 +51,7 @@ class Cost {
       case Op::atomic:
       case Op::shared_atomic:
       case Op::shuffle:
+      case Op::ballot:
       case Op::print:
         return 16;
       case Op::threads:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ir/groups.hpp"
 #include "passes/draft.hpp"
 
 namespace weir::passes {
@@ -13,7 +14,7 @@ using ir::Statement;
 
 void find_reads(const Block& block, std::vector<TopLocal>& locals) {
   for (const Statement& s : block.statements) {
-    if (s.op == Op::get || s.op == Op::shared_atomic || s.op == Op::shuffle) locals[s.index].read = true;
+    if (s.op == Op::get || s.op == Op::shared_atomic || ir::is_exchange(s.op)) locals[s.index].read = true;
     for (const Block& body : s.bodies) find_reads(body, locals);
   }
 }

@@ -246,15 +246,14 @@ Value<detail::traced_t<V>> subgroup_scan(V&& value, Combine&& combine,
   return Value<T>(result, where);
 }
 
-/// Bit l of the result is the value of lane l.
+/// Bit l of the result is the value of lane l; bits from Width on are 0. After a thread ended early, its
+/// value is false.
 template <std::uint32_t Width>
 Value<std::uint32_t> ballot(const detail::Operand<bool>& value,
                             detail::Where where = detail::Where::current()) {
-  const Value<bool> own = detail::Access::value<bool>(value.components());
-  const Value<std::uint32_t> bit = select(own, Value<std::uint32_t>(1u), Value<std::uint32_t>(0u))
-                                   << cast<std::uint32_t>(lane<Width>(where));
-  return subgroup_reduce<Width>(
-      bit, [](const Value<std::uint32_t>& a, const Value<std::uint32_t>& b) { return a | b; }, where);
+  detail::check_width<Width>();
+  const detail::Handle bits = detail::emit_ballot(value[0], Width, where);
+  return detail::Access::value<std::uint32_t>(&bits);
 }
 template <std::uint32_t Width, detail::NoCondition V>
 void ballot(V&&) {

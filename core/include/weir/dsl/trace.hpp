@@ -157,6 +157,8 @@ WEIR_API void emit_barrier(Where where);
 /// Component by component: the value that the lane of the thread's sub-group of `width` threads passed.
 WEIR_API void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width,
                            Handle lane, Handle* results, Where where);
+/// u32: bit l is the bool that lane l of the thread's sub-group of `width` threads passed.
+WEIR_API Handle emit_ballot(const Handle& value, std::uint32_t width, Where where);
 /// The number of the thread in its group, i64.
 WEIR_API Handle emit_thread_number(std::string_view caller, Where where);
 WEIR_API void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where);

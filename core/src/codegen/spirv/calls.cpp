@@ -33,10 +33,23 @@ bool FunctionTranslation::call_declared(const llvm::CallInst& i, std::string_vie
     b_.need(Capability::GroupNonUniformShuffle);
     add_as(i, Op::GroupNonUniformShuffle,
            {number(32, scope::lanes), value(i.getArgOperand(0)), value(i.getArgOperand(1))});
+  } else if (name == ballot_function) {
+    ballot(i);
   } else {
     return false;
   }
   return true;
+}
+
+void FunctionTranslation::ballot(const llvm::CallInst& i) {
+  b_.need(Capability::GroupNonUniform);
+  b_.need(Capability::GroupNonUniformBallot);
+  const Id bits = add(Op::GroupNonUniformBallot, b_.vector_type(b_.integer_type(32), 4),
+                      {number(32, scope::lanes), value(i.getArgOperand(0))});
+  if (const auto* word = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(1)))
+    add_as(i, Op::CompositeExtract, {bits, std::uint32_t(word->getZExtValue())});
+  else
+    add_as(i, Op::VectorExtractDynamic, {bits, value(i.getArgOperand(1))});
 }
 
 void FunctionTranslation::read_built_in(const llvm::CallInst& i, BuiltIn what) {

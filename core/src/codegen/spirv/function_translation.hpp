@@ -66,6 +66,7 @@ class FunctionTranslation {
   void extended(const llvm::Value& defined, Extended what, const Words& operands);
   void hidden(const llvm::IntrinsicInst& i);
   void read_built_in(const llvm::CallInst& i, BuiltIn what);
+  void ballot(const llvm::CallInst& i);
   void barrier(std::uint32_t scope);
 
   ModuleTranslation& module_;

@@ -26,6 +26,7 @@ enum class Capability : std::uint32_t {
   Int16 = 22,
   Int8 = 39,
   GroupNonUniform = 61,
+  GroupNonUniformBallot = 64,
   GroupNonUniformShuffle = 65,
   StorageBuffer16BitAccess = 4433,
   StorageBuffer8BitAccess = 4448,

@@ -19,6 +19,8 @@ inline constexpr std::string_view grid_function = "weir.spirv.grid";        ///<
 inline constexpr std::string_view barrier_function = "weir.spirv.barrier";  ///< void (): of a block
 inline constexpr std::string_view lanes_barrier_function = "weir.spirv.barrier.lanes";  ///< void ()
 inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";              ///< i32 (value, lane)
+/// i32 (i1, word): word `word` of the bits of a subgroup.
+inline constexpr std::string_view ballot_function = "weir.spirv.ballot";
 
 /// The promises of the device for floats of one width; each adds an execution mode.
 struct FloatControls {

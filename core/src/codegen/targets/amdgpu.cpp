@@ -176,6 +176,12 @@ class AmdgpuModel final : public GpuModel {
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     return permuted(b, v, b.CreateAdd(lane_of_wave(b), b.getInt32(by)));  // wraps past the last lane
   }
+  Value* ballot(Builder& b, Value* holds) const override {
+    Value* bits = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {b.getIntNTy(wave_)}, {holds});
+    if (wave_ == 32) return bits;
+    Value* first = b.CreateAnd(thread(b), b.getInt32(32));  // of the thread's half of the wave
+    return b.CreateTrunc(b.CreateLShr(bits, b.CreateZExt(first, b.getInt64Ty())), b.getInt32Ty());
+  }
   void barrier(Builder& b) const override {
     const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
     b.CreateFence(llvm::AtomicOrdering::Release, scope);

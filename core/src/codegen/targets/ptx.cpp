@@ -189,6 +189,9 @@ class PtxModel final : public GpuModel {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_down_i32, {},
                              {b.getInt32(~0u), v, b.getInt32(by), b.getInt32(31)});
   }
+  Value* ballot(Builder& b, Value* holds) const override {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(~0u), holds});
+  }
   void barrier(Builder& b) const override {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
   }

@@ -109,8 +109,11 @@ class SpirvModel final : public GpuModel {
           "' is not a Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
     if (!has(feature::int64))
       refuse("code for Vulkan needs the device's feature int64, because addresses are 64-bit integers");
-    if (has(feature::subgroup_shuffle) && target.lanes >= 32)
-      exchange_ = std::min(std::bit_floor(target.lanes), std::uint32_t(ir::reduce_lanes));
+    const std::uint32_t lanes = std::bit_floor(target.lanes);
+    if (lanes < 32) return;
+    if (has(feature::subgroup_shuffle)) exchange_ = std::min(lanes, std::uint32_t(ir::reduce_lanes));
+    // A ballot has 128 bits.
+    if (has(feature::subgroup_ballot) && lanes <= 128) ballot_ = lanes;
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
@@ -161,6 +164,14 @@ class SpirvModel final : public GpuModel {
   }
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     return shuffle(b, v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1)));
+  }
+  std::uint32_t ballot_lanes() const override { return ballot_; }
+  Value* ballot(Builder& b, Value* holds) const override {
+    llvm::Type* word = b.getInt32Ty();
+    Value* number = b.CreateAnd(b.CreateLShr(thread(b), 5), b.getInt32(ballot_ / 32 - 1));
+    llvm::FunctionCallee ballot =
+        module_of(b).getOrInsertFunction(name_of(spirv::ballot_function), word, b.getInt1Ty(), word);
+    return together(b, ballot, {holds, number});
   }
   void barrier(Builder& b) const override { wait(b, spirv::barrier_function); }
   void barrier_of_lanes(Builder& b) const override { wait(b, spirv::lanes_barrier_function); }
@@ -272,7 +283,7 @@ class SpirvModel final : public GpuModel {
 
   std::string name_;
   std::set<std::string> features_;
-  std::uint32_t exchange_ = 1;
+  std::uint32_t exchange_ = 1, ballot_ = 1;
 };
 
 }  // namespace

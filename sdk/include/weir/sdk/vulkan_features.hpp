@@ -18,6 +18,8 @@ inline constexpr char atomic_float32_add[] = "atomic-float32-add";  ///< shaderB
 inline constexpr char atomic_float64_add[] = "atomic-float64-add";  ///< shaderBufferFloat64AtomicAdd
 /// OpGroupNonUniformShuffle in full subgroups of `lanes` invocations with consecutive numbers.
 inline constexpr char subgroup_shuffle[] = "subgroup-shuffle";
+/// OpGroupNonUniformBallot in such subgroups.
+inline constexpr char subgroup_ballot[] = "subgroup-ballot";
 /// Division and remainder of 64-bit integers by the device's own instructions.
 inline constexpr char divide_int64[] = "divide-int64";
 /// Memory is ordered also by threads that the others of their block do not meet.
@@ -58,6 +60,7 @@ inline constexpr const char* all[] = {
     atomic_float32_add,
     atomic_float64_add,
     subgroup_shuffle,
+    subgroup_ballot,
     divide_int64,
     memory_order,
     exact_f32_divide,

@@ -130,6 +130,8 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
       return lower_atomic(s);
     case Op::shuffle:
       return lower_shuffle(s);
+    case Op::ballot:
+      return lower_ballot(s);
     case Op::get:
       return load_local(s);
     case Op::scratch_load:
