@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops: every iteration runs once, for every rank, extent, grid and split into runs.
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <numeric>
 #include <thread>
 
 #include "harness.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::test {
 namespace {
@@ -98,6 +101,34 @@ TEST(Loop, BoundsThatCrossRunNothing) {
       .scalar("high", std::array<std::int64_t, 4>{2, -5, 0, 0})
       .run(3, 1);
   EXPECT_EQ(x, std::vector<std::int32_t>(4));
+}
+
+// The 32 bools of a sub-group are compared by one instruction.
+TEST(GroupLoop, BallotsCompareTheBoolsOfASubGroupAtOnce) {
+  Program program = parse_program(R"(weir-ir 1
+kernel "k"
+  param @x : array<u32, 1>
+{
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %n = const 128 : i64
+  %five = const 5 : u32
+  parallel (%g, %t) in (%0 to %1, %0 to %n) group 128 {
+    %v = load @x[%t] : u32
+    %c = lt %v, %five : bool
+    local $c : bool
+    set $c, %c
+    %b = ballot.32 $c : u32
+    store @x[%t], %b
+  }
+}
+)");
+  ir::Task& task = program.tasks.at(0);
+  ir::split_group(task.body.statements.back(), false, task.value_count, task.local_count);
+  const std::string text = weir_codegen(weir_codegen_abi)
+                               ->emit_text(program.kernel, program.pointers(), host_target(), "llvm-opt");
+  EXPECT_THAT(text, testing::HasSubstr("icmp ne <32 x i8>"));
+  EXPECT_THAT(text, testing::ContainsRegex("store <[0-9]+ x i32>"));
 }
 
 }  // namespace

@@ -258,8 +258,8 @@ bool SteppedMachine::find(const Statement& s, const Thread& thread, std::size_t&
   at = 0;
   if (ir::names_local(s)) {
     const std::size_t values = s.op == Op::get || ir::is_exchange(s.op) ? 0
-                               : s.op == Op::set || !exchanges(s)     ? 1
-                                                                      : 2;
+                               : s.op == Op::set || !exchanges(s)       ? 1
+                                                                        : 2;
     const auto& of = shared_[s.index].empty() ? thread.locals[s.index] : shared_[s.index];
     if (s.operands.size() > values && !ir::is_exchange(s.op)) at = thread.values[s.operands[0]].bits;
     return at < of.size();

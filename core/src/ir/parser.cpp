@@ -279,8 +279,8 @@ class Parser {
       case Op::ballot: {
         const auto width = unsigned_number(detail, max_subgroup);
         if (!width)
-          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as " +
-                                    std::string(info(s.op).mnemonic) + ".32, found " + found(mnemonic));
+          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as " + std::string(info(s.op).mnemonic) +
+                                    ".32, found " + found(mnemonic));
         s.immediate = *width;
         s.index = local_use();
         if (s.op == Op::ballot) break;

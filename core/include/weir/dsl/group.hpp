@@ -246,8 +246,8 @@ Value<detail::traced_t<V>> subgroup_scan(V&& value, Combine&& combine,
   return Value<T>(result, where);
 }
 
-/// Bit l of the result is the value of lane l; bits from Width on are 0. After a thread ended early, its value
-/// is false.
+/// Bit l of the result is the value of lane l; bits from Width on are 0. After a thread ended early, its
+/// value is false.
 template <std::uint32_t Width>
 Value<std::uint32_t> ballot(const detail::Operand<bool>& value,
                             detail::Where where = detail::Where::current()) {

@@ -46,11 +46,12 @@ class BodyLowering : private FunctionPart {
   // lower_group.cpp
   void lower_threads(const ir::Statement& s);
   void lower_thread(const ir::Statement& s);
+  void lower_subgroups(const ir::Statement& s);
   llvm::Value* lower_shuffle(const ir::Statement& s);
   llvm::Value* lower_ballot(const ir::Statement& s);
   llvm::Value* exchange(llvm::Value* v, llvm::Value* from, std::uint64_t width);
   llvm::Value* exchange_through_memory(llvm::Value* v, llvm::Value* from);
-  llvm::Value* ballot_of_loop(const ir::Statement& s);
+  llvm::Value* ballot_of_bytes(const ir::Statement& s);
   llvm::Value* ballot_through_memory(llvm::Value* holds, std::uint64_t width);
   llvm::Value* exchange_memory(llvm::Type* type);
   bool fill(std::uint32_t lanes, std::uint64_t width) const;

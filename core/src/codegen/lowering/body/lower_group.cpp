@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of a group: loops where one caller runs a whole group, else the threads of a block.
 #include <functional>
+#include <span>
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loops.hpp"
@@ -14,6 +15,7 @@ using llvm::Value;
 
 void BodyLowering::lower_threads(const ir::Statement& s) {
   if (device_.threads()) return lower_thread(s);
+  if (s.component == 1 && s.bodies.at(0).statements.front().op == ir::Op::ballot) return lower_subgroups(s);
   const ir::Statement& loop = *it_.group;
   const std::vector<Value*> outer = it_.indices();
   std::vector<Value*> indices = outer;
@@ -36,6 +38,27 @@ void BodyLowering::lower_threads(const ir::Statement& s) {
   dimension(0, i64(0));
   it_.access_group = outer_group;
   it_.move_to(loop, outer);
+}
+
+/// A ballot, whose block only stores the result for each thread: the bits of a sub-group are computed once.
+void BodyLowering::lower_subgroups(const ir::Statement& s) {
+  const std::span<const ir::Statement> block(s.bodies.at(0).statements);
+  const ir::Statement& ballot = block.front();
+  const std::uint64_t width = ballot.immediate;
+  const TaskFunction::LineScope line(f_, ballot);
+  llvm::MDNode* const outer_group = it_.access_group;
+  const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
+  counted_loop(f_, i64(0), i64(it_.thread->count / width), {}, [&](Value* subgroup) {
+    Value* first = b_.CreateNSWMul(subgroup, i64(width));
+    it_.thread->number = first;
+    it_.define(ballot.result, ballot.type, ballot_of_bytes(ballot));
+    it_.access_group = hints.group;
+    counted_loop(f_, i64(0), i64(width), hints, [&](Value* lane) {
+      it_.thread->number = b_.CreateNSWAdd(first, lane);
+      for (const ir::Statement& store : block.subspan(1)) lower(store);
+    });
+    it_.access_group = outer_group;
+  });
 }
 
 void BodyLowering::lower_thread(const ir::Statement& s) {
@@ -114,7 +137,7 @@ Value* BodyLowering::exchange_through_memory(Value* v, Value* from) {
 }
 
 Value* BodyLowering::lower_ballot(const ir::Statement& s) {
-  if (!device_.threads()) return ballot_of_loop(s);
+  if (!device_.threads()) return ballot_of_bytes(s);
   const ThreadModel& threads = *device_.threads();
   const std::uint64_t width = s.immediate;
   Value* holds = load_scalar(Type::boolean, it_.local(s.index).address, false);
@@ -129,7 +152,7 @@ Value* BodyLowering::lower_ballot(const ir::Statement& s) {
 
 /// Where one caller runs all threads, the bools of a sub-group are consecutive bytes. Processors move the
 /// signs of a vector's bytes to a word with one instruction.
-Value* BodyLowering::ballot_of_loop(const ir::Statement& s) {
+Value* BodyLowering::ballot_of_bytes(const ir::Statement& s) {
   const Iteration::Local& local = it_.local(s.index);
   const auto width = unsigned(s.immediate);
   if (local.threads == 1) {
