@@ -133,6 +133,14 @@ class TilePlaces {
   std::vector<Value<std::uint32_t>> ranked_;  // the digit and, below it, the rank among the equal ones of the sub-group
 };
 
+/// Keys of a tile that each thread has. With more, runs of equal digits are longer, and fewer threads fit into the
+/// registers of a GPU. On an H200 sorting 2^24 keys takes 0.76 ms with 8 and 0.90 ms with 16, and 2^28 pairs 22.9 and
+/// 17.5 ms.
+template <class W>
+constexpr std::int64_t keys_per_thread(bool paired) {
+  return paired ? per_thread<W> : 8;
+}
+
 template <class U, class P>
 using TileWord = std::conditional_t<(sizeof(U) > 4 || sizeof(P) > 4), std::uint64_t, std::uint32_t>;
 
@@ -140,12 +148,12 @@ template <class U, class P>
 using MoveKernel = void(View<const U>, View<U>, View<const P>, View<P>, View<const std::int64_t>,
                         View<const std::int64_t>, Value<U>, Value<std::int64_t>);
 
-/// Moves keys, and with `paired` the payload of each.
-template <class U, class P>
-const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order, bool paired) {
+/// Moves keys, and if `paired` the payload of each.
+template <class U, class P, bool paired>
+const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order) {
   using W = TileWord<U, P>;
   static auto& cache = *new KernelCache<MoveKernel<U, P>>;
-  return cache.get(order.number() * 2 + paired, [&] {
+  return cache.get(order.number(), [&] {
     return Kernel<MoveKernel<U, P>>(
         "sort_move",
         with_constants([=](View<const U> keys, View<U> sorted, View<const P> payload, View<P> moved,
@@ -153,10 +161,10 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order, bool paired) 
                            View<const std::int64_t> totals, Value<U> shift, Index size) {
           const Index n = keys.size(), ranges = places.size() / digits;
           group_for(groups(ranges), threads<group_size>, [&](Index g, Index t) {
-            Tile<W> tile(t);
+            constexpr std::int64_t each = keys_per_thread<W>(paired), tile_elements = each * group_size;
+            Tile<W, each> tile(t);
             TilePlaces in_tile(t);
             Shared<std::int64_t, std::size_t(digits)> first;  // the place of a digit's run, less its begin in the tile
-            constexpr std::int64_t each = per_thread<W>;
             Var<std::int64_t> place = 0;  // of the next key with the digit t
             {
               GroupScan<std::int64_t> scan;
@@ -164,8 +172,8 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order, bool paired) 
               place = scan.sum(t, total).before;
               if_(g > 0, [&] { place += places[t * ranges + g]; });
             }
-            for_tiles<W>(g, size, n, [&](Index base) {
-              const Index used = min(n - base, tile_size<W>);
+            for_tiles_of(tile_elements, g, size, n, [&](Index base) {
+              const Index used = min(n - base, tile_elements);
               const auto load = [&](const auto& from, auto neutral) {
                 using V = decltype(neutral);
                 std::deque<Var<V>> loaded;
@@ -232,14 +240,14 @@ struct Passes {
 };
 
 /// A pass for each byte. Each key has a word of `payload`, or none has. The results are in `from`.
-template <class U, class P>
+template <class U, class P, bool paired>
 void sort_words(const StreamRef& stream, const KeyOrder& order, const Passes& passes, Buffers& keys,
-                Buffers& payload, bool paired) {
+                Buffers& payload) {
   for (U shift = 0; shift < 8 * sizeof(U); shift = U(shift + 8)) {
     count_kernel<U>(order)(stream, keys.from, passes.counts, shift, passes.ranges.size);
     const bool one_range = passes.ranges.count == 1;
     if (!one_range) rows_kernel()(stream, passes.counts, passes.totals);
-    move_kernel<U, P>(order, paired)(stream, keys.from, keys.to, payload.from, payload.to, passes.counts,
+    move_kernel<U, P, paired>(order)(stream, keys.from, keys.to, payload.from, payload.to, passes.counts,
                                      one_range ? passes.counts : passes.totals, shift, passes.ranges.size);
     std::swap(keys.from, keys.to);
     if (paired) std::swap(payload.from, payload.to);
@@ -266,7 +274,7 @@ class GroupSort {
     using P = std::uint32_t;  // that of other kernels, so that there are fewer
     const Workspace memory(stream_, {of_keys(), counts(), totals, {element_type<P>, 1}});
     Buffers keys{keys_, memory[0]}, unused{memory[3], memory[3]};
-    sort_words<U, P>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, unused, false);
+    sort_words<U, P, false>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, unused);
     copy_back(stream_, keys_, keys);
   }
 
@@ -275,7 +283,7 @@ class GroupSort {
   void with_words(const AnyArrayView& values) const {
     const Workspace memory(stream_, {of_keys(), counts(), totals, {element_type<P>, n_}});
     Buffers keys{keys_, memory[0]}, moved{values, memory[3]};
-    sort_words<U, P>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, moved, true);
+    sort_words<U, P, true>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, moved);
     copy_back(stream_, keys_, keys);
     copy_back(stream_, values, moved);
   }
@@ -288,7 +296,7 @@ class GroupSort {
         {of_keys(), counts(), totals, {element_type<I>, n_}, {element_type<I>, n_}, {values.element(), n_}});
     Buffers keys{keys_, memory[0]}, index{memory[3], memory[4]};
     count_up_kernel<I>()(stream_, index.from);
-    sort_words<U, I>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, index, true);
+    sort_words<U, I, true>(stream_, order_, {ranges_, memory[1], memory[2]}, keys, index);
     copy_back(stream_, keys_, keys);
     submit_gather(stream_, values, index.from, memory[5]);
     values.copy_from_array(stream_, memory[5]);

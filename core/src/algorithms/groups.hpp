@@ -39,12 +39,13 @@ inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
 template <class W>
 inline constexpr std::int64_t tile_size = per_thread<W> * group_size;
 
-/// A tile in shared memory. Declare it directly in the body of a group loop.
-template <class W>
+/// A tile in shared memory, of which each thread has `Each` elements. Declare it directly in the body of a group
+/// loop.
+template <class W, std::int64_t Each = per_thread<W>>
 class Tile {
  public:
   explicit Tile(const Index& thread)
-      : row_(thread + thread / spacing), own_(thread * each + thread * each / spacing) {}
+      : row_(thread + thread / spacing), own_(thread * Each + thread * Each / spacing) {}
 
   /// Element k * group_size + thread: the k-th that the thread loads.
   Element<W> loaded(const Index& k) const { return memory_[row_ + k * (group_size + group_size / spacing)]; }
@@ -56,9 +57,9 @@ class Tile {
   Element<W> operator[](const Index& i) const { return memory_[i + i / spacing]; }
 
  private:
-  static constexpr std::int64_t each = per_thread<W>, spacing = 16;
-  static_assert(spacing % each == 0 && group_size % spacing == 0);
-  Shared<W, std::size_t(tile_size<W> + tile_size<W> / spacing)> memory_;
+  static constexpr std::int64_t elements = Each * group_size, spacing = 16;
+  static_assert(spacing % Each == 0 && group_size % spacing == 0);
+  Shared<W, std::size_t(elements + elements / spacing)> memory_;
   Index row_, own_;
 };
 
