@@ -7,15 +7,16 @@
 namespace weir::algorithms {
 namespace {
 
-/// Runs that begin among some values, and the combination of the values since the last of them began, or of all.
+/// Runs that begin among some values, and the combination of the values since the last of them began, or of
+/// all.
 template <class W, class Count>
 struct Runs {
   Value<Count> begun;
   Value<W> value;
 };
 
-/// The runs before each thread of a group. Declare it directly in the body of a group loop. All threads must call
-/// it together; calls may follow one another without a barrier.
+/// The runs before each thread of a group. Declare it directly in the body of a group loop. All threads must
+/// call it together; calls may follow one another without a barrier.
 template <class W, class Count>
 class RunScan {
  public:
@@ -32,7 +33,8 @@ class RunScan {
     Var<W> value = part.value;
     for (std::int32_t step = 1; step < std::int32_t(row); step *= 2) {
       const Part here{Value<Count>(begun), Value<W>(value)};
-      const Part both = joined({shuffle_up<row>(here.begun, step), shuffle_up<row>(here.value, step)}, here, combine);
+      const Part both =
+          joined({shuffle_up<row>(here.begun, step), shuffle_up<row>(here.value, step)}, here, combine);
       begun = select(own >= step, both.begun, here.begun);
       value = select(own >= step, both.value, here.value);
     }
@@ -191,14 +193,16 @@ void reduce_by_groups(const StreamRef& stream, const AnyArrayView& keys, const A
                       const AnyArrayView& result_keys, const AnyArrayView& result_values,
                       const AnyArrayView& count, Combine combine) {
   const Chunks ranges = selection_ranges(stream, keys.size());
-  const Workspace memory(stream, {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(keys.size()))},
-                                  {element_type<std::int64_t>, ranges.count},
-                                  {element_type<W>, ranges.count},
-                                  {element_type<W>, ranges.count}});
+  const Workspace memory(stream,
+                         {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(keys.size()))},
+                          {element_type<std::int64_t>, ranges.count},
+                          {element_type<W>, ranges.count},
+                          {element_type<W>, ranges.count}});
   const Marks heads{memory[0], memory[1], ranges};
   const AnyArrayView lead = memory[2], last = memory[3];
   submit_group_heads(stream, keys, heads);
-  submit_group_place(stream, as_words(keys), keys.size(), heads, as_words(result_keys), count, false, "compact");
+  submit_group_place(stream, as_words(keys), keys.size(), heads, as_words(result_keys), count, false,
+                     "compact");
   runs_kernel<T>(combine)(stream, heads.words, values, heads.counts, result_values, lead, last, ranges.size);
   join_kernel<T>(combine)(stream, heads.counts, lead, last, result_values);
 }

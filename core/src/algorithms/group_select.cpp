@@ -41,7 +41,8 @@ const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
                 }
               }
             });
-            // The threads of a word exchange its bits. Then each of the first `fours` of them stores one word.
+            // The threads of a word exchange its bits. Then each of the first `fours` of them stores one
+            // word.
             Var<std::uint32_t> stored = 0u;
             for (std::int64_t k = 0; k < fours; ++k) {
               const Bits here = bits[std::size_t(k)];
@@ -51,7 +52,8 @@ const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
                 const Bits so_far = word;
                 word = so_far | shuffle_xor<row>(so_far, step);
               }
-              stored = select(own % std::uint32_t(threads_of_word) == std::uint32_t(k), Bits(word), Bits(stored));
+              stored =
+                  select(own % std::uint32_t(threads_of_word) == std::uint32_t(k), Bits(word), Bits(stored));
             }
             const Index lane_number = cast<std::int64_t>(own);
             const Index word = base / marks_of_word + t / row * (fours * four) +
@@ -98,9 +100,9 @@ using PlaceKernel = void(View<const U>, View<const std::uint32_t>, View<const st
 template <class U>
 Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool with_rest) {
   return Kernel<PlaceKernel<U>>(
-      name, with_constants([=](View<const U> x, View<const std::uint32_t> marks,
-                               View<const std::int64_t> counts, View<U> result, View<std::int64_t> count,
-                               Index size) {
+      name,
+      with_constants([=](View<const U> x, View<const std::uint32_t> marks, View<const std::int64_t> counts,
+                         View<U> result, View<std::int64_t> count, Index size) {
         const Index n = x.size() / words;
         constexpr std::int64_t each = per_thread<std::uint32_t>;
         group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection by groups. A first kernel marks the chosen elements, a bit each, and counts those of each range. From
-// the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
+// Selection by groups. A first kernel marks the chosen elements, a bit each, and counts those of each range.
+// From the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
 #pragma once
 
 #include <deque>
@@ -44,8 +44,8 @@ inline Counted counted(const Index& g, const Index& t, const View<const std::int
   return {lower, scan.sum(t, all).total};
 }
 
-/// The marks of a tile, in registers: each thread has four words, and the number of marks before each of them.
-/// Construct it in all threads of a sub-group together.
+/// The marks of a tile, in registers: each thread has four words, and the number of marks before each of
+/// them. Construct it in all threads of a sub-group together.
 class TileMarks {
  public:
   TileMarks(const View<const std::uint32_t>& marks, const Index& base) {
@@ -58,12 +58,13 @@ class TileMarks {
     const auto add = [](const Value<std::uint32_t>& a, const Value<std::uint32_t>& b) { return a + b; };
     const Value<std::uint32_t> up_to_here = subgroup_scan<row>(own, add);
     before_.push_back(up_to_here - own);
-    for (std::size_t k = 1; k < words_.size(); ++k) before_.push_back(before_[k - 1] + popcount(words_[k - 1]));
+    for (std::size_t k = 1; k < words_.size(); ++k)
+      before_.push_back(before_[k - 1] + popcount(words_[k - 1]));
     total_.emplace_back(shuffle<row>(up_to_here, int(row) - 1));
   }
 
-  /// Of word `first * four + k`, where `k` is a constant from 0 to 3 and all threads of the sub-group have the
-  /// same `first`.
+  /// Of word `first * four + k`, where `k` is a constant from 0 to 3 and all threads of the sub-group have
+  /// the same `first`.
   Value<std::uint32_t> word(std::int64_t k, const Value<std::int32_t>& first) const {
     return shuffle<row>(words_[std::size_t(k)], first);
   }
@@ -79,8 +80,9 @@ class TileMarks {
 
 /// Marks the elements of `x` that differ from the one before it.
 void submit_group_heads(const StreamRef& stream, const AnyArrayView& x, const Marks& marks);
-/// Moves the marked elements of `x` to the beginning of `result`, and with `with_rest` the others after them. Both
-/// are words of `chosen`, several for each if x has more words than elements. Writes the number of marks to `count`.
+/// Moves the marked elements of `x` to the beginning of `result`, and with `with_rest` the others after them.
+/// Both consist of words, of which each of the `elements` has the same number. Writes the number of marks to
+/// `count`.
 void submit_group_place(const StreamRef& stream, const AnyArrayView& x, std::uint64_t elements,
                         const Marks& marks, const AnyArrayView& result, const AnyArrayView& count,
                         bool with_rest, const char* name);

@@ -7,8 +7,8 @@
 //
 // A digit has 8 bits: a pass reads the keys twice and writes them once, so wider digits mean less traffic,
 // but a tile of 4,096 keys has runs of 16 keys on average, half a line of a GPU's cache, and with more bits
-// they would be shorter. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots tell each
-// thread which of them have its digit, and a counter of the sub-group how many it had before.
+// they would be shorter. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots
+// tell each thread which of them have its digit, and a counter of the sub-group how many it had before.
 #include <deque>
 
 #include "algorithms/groups.hpp"
@@ -77,8 +77,8 @@ const Kernel<void(View<std::int64_t>, View<std::int64_t>)>& rows_kernel() {
   return kernel;
 }
 
-/// The places of a tile's keys in the order of their digits, as for_rows() counts keys. Declare it directly in the
-/// body of a group loop. All threads must call it together.
+/// The places of a tile's keys in the order of their digits, as for_rows() counts keys. Declare it directly
+/// in the body of a group loop. All threads must call it together.
 class TilePlaces {
  public:
   explicit TilePlaces(const Index& thread) : thread_(thread), counters_(thread / row * digits) {}
@@ -127,15 +127,16 @@ class TilePlaces {
 
  private:
   static constexpr std::uint32_t rank_bits = 16;
-  Shared<std::uint32_t, std::size_t(rows * digits)> counts_;  // of the keys of each sub-group
+  Shared<std::uint32_t, std::size_t(rows* digits)> counts_;  // of the keys of each sub-group
   GroupScan<std::uint32_t> scan_;
   Index thread_, counters_;
-  std::vector<Value<std::uint32_t>> ranked_;  // the digit and, below it, the rank among the equal ones of the sub-group
+  std::vector<Value<std::uint32_t>>
+      ranked_;  // the digit and, below it, the rank among the equal ones of the sub-group
 };
 
-/// Keys of a tile that each thread has. With more, runs of equal digits are longer, and fewer threads fit into the
-/// registers of a GPU. On an H200 sorting 2^24 keys takes 0.76 ms with 8 and 0.90 ms with 16, and 2^28 pairs 22.9 and
-/// 17.5 ms.
+/// Keys of a tile that each thread has. With more, runs of equal digits are longer, and fewer threads fit
+/// into the registers of a GPU. On an H200 sorting 2^24 keys takes 0.76 ms with 8 and 0.90 ms with 16, and
+/// 2^28 pairs 22.9 and 17.5 ms.
 template <class W>
 constexpr std::int64_t keys_per_thread(bool paired) {
   return paired ? per_thread<W> : 8;
@@ -164,7 +165,8 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order) {
             constexpr std::int64_t each = keys_per_thread<W>(paired), tile_elements = each * group_size;
             Tile<W, each> tile(t);
             TilePlaces in_tile(t);
-            Shared<std::int64_t, std::size_t(digits)> first;  // the place of a digit's run, less its begin in the tile
+            Shared<std::int64_t, std::size_t(digits)>
+                first;                    // the place of a digit's run, less its begin in the tile
             Var<std::int64_t> place = 0;  // of the next key with the digit t
             {
               GroupScan<std::int64_t> scan;
@@ -206,7 +208,8 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order) {
               const auto digit_at = [&](const Index& k) {
                 return cast<std::int64_t>(of(cast<U>(Value<W>(tile.loaded(k)))));
               };
-              const auto write = [&](const auto& result, auto element, const Index& k, const Index& of_digit) {
+              const auto write = [&](const auto& result, auto element, const Index& k,
+                                     const Index& of_digit) {
                 const Index i = t + k * group_size;
                 const Value<std::int64_t> begin = first[of_digit];
                 if_(i < used, [&] { result[begin + i] = cast<decltype(element)>(Value<W>(tile.loaded(k))); });

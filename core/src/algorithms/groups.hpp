@@ -37,10 +37,10 @@ using Word = std::conditional_t<(sizeof(T) >= 4), T,
 template <class W>
 inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
 template <class W>
-inline constexpr std::int64_t tile_size = per_thread<W> * group_size;
+inline constexpr std::int64_t tile_size = per_thread<W>* group_size;
 
-/// A tile in shared memory, of which each thread has `Each` elements. Declare it directly in the body of a group
-/// loop.
+/// A tile in shared memory, of which each thread has `Each` elements. Declare it directly in the body of a
+/// group loop.
 template <class W, std::int64_t Each = per_thread<W>>
 class Tile {
  public:
@@ -109,8 +109,9 @@ class GroupScan {
   Shared<W, std::size_t(2 * rows)> sums_;
 };
 
-/// Calls body(base) for the first element of each tile of `tile_elements` in the group's range of `size` elements.
-/// `base` is a product with the size of a tile, so that the compiler knows the alignment of elements.
+/// Calls body(base) for the first element of each tile of `tile_elements` in the group's range of `size`
+/// elements. `base` is a product with the size of a tile, so that the compiler knows the alignment of
+/// elements.
 template <class Body>
 void for_tiles_of(std::int64_t tile_elements, const Index& group, const Index& size, const Index& n,
                   const Body& body) {
@@ -147,8 +148,8 @@ std::vector<Value<V>> loaded(const Index& thread, const Index& base, const Index
   return {values.begin(), values.end()};
 }
 
-/// Calls body(k, i) for each element i, unless it is past the end, of a tile in which each sub-group has consecutive
-/// elements and loads `row` adjacent ones at a time: element k of its threads is in row k.
+/// Calls body(k, i) for each element i, unless it is past the end, of a tile in which each sub-group has
+/// consecutive elements and loads `row` adjacent ones at a time: element k of its threads is in row k.
 template <class Body>
 void for_rows(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
   const Index first = base + (thread / row * (each * row) + thread % row);
@@ -159,8 +160,8 @@ void for_rows(const Index& thread, const Index& base, std::int64_t each, const I
   });
 }
 
-// Elements in fours: a sub-group has consecutive elements of the tile. Each thread loads four adjacent ones at a
-// time, with one instruction, and the threads of the sub-group load adjacent fours.
+// Elements in fours: a sub-group has consecutive elements of the tile. Each thread loads four adjacent ones
+// at a time, with one instruction, and the threads of the sub-group load adjacent fours.
 inline constexpr std::int64_t four = 4, fours_of_row = four * row;
 
 /// The first of the `each` elements that the thread loads; its fours are `fours_of_row` apart.
@@ -168,8 +169,8 @@ inline Index first_of_fours(const Index& thread, const Index& base, std::int64_t
   return base + (thread / row * (each / four) * row + thread % row) * four;
 }
 
-/// Calls body(k, i) for each element i, unless it is past the end, of a tile from which each thread loads `each`
-/// elements in fours.
+/// Calls body(k, i) for each element i, unless it is past the end, of a tile from which each thread loads
+/// `each` elements in fours.
 template <class Body>
 void for_fours(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
   const Index first = first_of_fours(thread, base, each);
@@ -177,8 +178,7 @@ void for_fours(const Index& thread, const Index& base, std::int64_t each, const 
   if_(base + each * group_size <= n, [&] {
     for (std::int64_t k = 0; k < each; ++k) body(k, first + place(k));
   }).else_([&] {
-    for (std::int64_t k = 0; k < each; ++k)
-      if_(first + place(k) < n, [&] { body(k, first + place(k)); });
+    for (std::int64_t k = 0; k < each; ++k) if_(first + place(k) < n, [&] { body(k, first + place(k)); });
   });
 }
 

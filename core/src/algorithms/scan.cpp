@@ -149,8 +149,7 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
                 above.push_back(both(so_far, select(lane<row>() == 0, Value<W>(neutral), lower)));
                 of_row = both(so_far, shuffle<row>(up_to_here, int(row) - 1));
               }
-              const auto [before, total] =
-                  scan.of_rows(t, of_row, neutral, both, base / tile % 2);
+              const auto [before, total] = scan.of_rows(t, of_row, neutral, both, base / tile % 2);
               const Value<W> first = both(start, before);
               start = both(start, total);
               std::vector<Value<W>> scanned;
