@@ -17,13 +17,19 @@ std::int64_t rounds_of(const Kernel& meet) {
     const Memory alone = Memory::of(unset);
     const Stream stream;
     constexpr std::int64_t tried = 200'000;
-    // The shortest of several times: on a busy machine most are too long, and the kernel would end too early.
+    // On a busy machine most times are too long, and so are the first ones on a GPU, whose clock rises under
+    // load. With them the kernel would end too early. So the shortest time counts, once none has been shorter
+    // for a while.
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds settled{100};
     std::chrono::duration<double> took = patience();
-    for (int i = 0; i < 3; ++i) {
-      const auto began = std::chrono::steady_clock::now();
+    for (auto shorter = Clock::now(); Clock::now() - shorter < settled;) {
+      const auto began = Clock::now();
       meet.launch(stream, arguments(alone, alone, std::int64_t{2}, std::int64_t{0}, std::int64_t{1}, tried));
       stream.synchronize();
-      took = std::min<std::chrono::duration<double>>(took, std::chrono::steady_clock::now() - began);
+      const std::chrono::duration<double> now = Clock::now() - began;
+      if (now < 0.95 * took) shorter = Clock::now();
+      took = std::min(took, now);
     }
     return static_cast<std::int64_t>(static_cast<double>(tried) *
                                      (static_cast<double>(patience().count()) / took.count()));
