@@ -100,8 +100,8 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
               const Value<std::uint32_t> marks =
                   (heads[own / marks_of_word] >> cast<std::uint32_t>(own % marks_of_word)) &
                   ((1u << std::uint32_t(each)) - 1u);
-              tile.load(loaded<W>(t, base, n, neutral,
-                                  [&](const Index& i) { return cast<W>(Value<T>(values[i])); }));
+              tile.load(loaded(strided(t, base, each), n, neutral,
+                               [&](const Index& i) { return cast<W>(Value<T>(values[i])); }));
               barrier();
               std::vector<Value<bool>> head;
               std::vector<Value<W>> value;

@@ -24,19 +24,19 @@ const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
           Var<std::uint32_t> count = 0u;
           const Bits own = cast<std::uint32_t>(lane<row>());
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-            const Index first = first_of_fours(t, base, fours * four);
+            const Elements of_tile = in_fours(t, base, fours * four);
             std::deque<Var<std::uint32_t>> bits;
             for (std::int64_t k = 0; k < fours; ++k) bits.emplace_back(0u);
             if_(base + marked_tile <= n, [&] {
               for (std::int64_t k = 0; k < fours; ++k) {
-                const std::vector<Value<bool>> flags = flag.four(x, first + k * fours_of_row);
+                const std::vector<Value<bool>> flags = flag.four(x, of_tile.first + k * fours_of_row);
                 for (std::uint32_t j = 0; j < four; ++j)
                   bits[std::size_t(k)] |= cast<std::uint32_t>(flags[j]) << j;
               }
             }).else_([&] {
               for (std::int64_t k = 0; k < fours; ++k) {
                 for (std::uint32_t j = 0; j < four; ++j) {
-                  const Index i = first + (k * fours_of_row + j);
+                  const Index i = of_tile.first + of_tile.place(k * four + j);
                   if_(i < n, [&] { bits[std::size_t(k)] |= cast<std::uint32_t>(flag.one(x, i)) << j; });
                 }
               }
@@ -113,12 +113,10 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
           const Value<std::uint32_t> bit = Value<std::uint32_t>(1u) << cast<std::uint32_t>(own);
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
             const Index so_far = start;
-            std::deque<Var<U>> loaded;
-            for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(U(0));
+            const Elements of_tile = in_rows(t, base, each);
             // All elements, also those that are not kept: loads in branches would wait for one another.
-            if (words == 1)
-              for_rows(t, base, each, n,
-                       [&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = x[i]; });
+            std::vector<Value<U>> values;
+            if (words == 1) values = loaded(of_tile, n, U(0), [&](const Index& i) { return x[i]; });
             const TileMarks tile(marks, base);
             std::vector<Value<bool>> keeps;
             std::vector<Index> to;
@@ -130,11 +128,11 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
               to.push_back(so_far +
                            cast<std::int64_t>(tile.before(k % four, of) + popcount(word & (bit - 1u))));
             }
-            for_rows(t, base, each, n, [&](std::int64_t k, const Index& i) {
+            for_each_of(of_tile, n, [&](std::int64_t k, const Index& i) {
               const auto at = std::size_t(k);
               const auto move = [&](const Index& place) {
                 if (words == 1)
-                  result[place] = loaded[at];
+                  result[place] = values[at];
                 else
                   for_(0, words, [&](Index c) { result[place * words + c] = x[i * words + c]; });
               };

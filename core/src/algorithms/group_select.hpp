@@ -3,8 +3,6 @@
 // From the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
 #pragma once
 
-#include <deque>
-
 #include "algorithms/groups.hpp"
 
 namespace weir::algorithms {

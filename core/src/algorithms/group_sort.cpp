@@ -9,8 +9,6 @@
 // but a tile of 4,096 keys has runs of 16 keys on average, half a line of a GPU's cache, and with more bits
 // they would be shorter. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots
 // tell each thread which of them have its digit, and a counter of the sub-group how many it had before.
-#include <deque>
-
 #include "algorithms/groups.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/sort.hpp"
@@ -35,9 +33,10 @@ const Kernel<CountKernel<U>>& count_kernel(const KeyOrder& order) {
             count[t] = 0u;
             barrier();
             for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
+              const Elements of_tile = strided(t, base, per_thread<std::uint32_t>);
               const std::vector<Value<U>> key =
-                  loaded<std::uint32_t>(t, base, n, U(0), [&](const Index& i) { return keys[i]; });
-              for_loaded<std::uint32_t>(t, base, n, [&](std::int64_t k, const Index&) {
+                  loaded(of_tile, n, U(0), [&](const Index& i) { return keys[i]; });
+              for_each_of(of_tile, n, [&](std::int64_t k, const Index&) {
                 atomic_add(count[digit_of<U>(order, key[std::size_t(k)], shift)], 1u);
               });
             });
@@ -77,7 +76,7 @@ const Kernel<void(View<std::int64_t>, View<std::int64_t>)>& rows_kernel() {
   return kernel;
 }
 
-/// The places of a tile's keys in the order of their digits, as for_rows() counts keys. Declare it directly
+/// The places of a tile's keys in the order of their digits, as in_rows() counts keys. Declare it directly
 /// in the body of a group loop. All threads must call it together.
 class TilePlaces {
  public:
@@ -176,23 +175,18 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order) {
             }
             for_tiles_of(tile_elements, g, size, n, [&](Index base) {
               const Index used = min(n - base, tile_elements);
+              const Elements own = in_rows(t, base, each);
               const auto load = [&](const auto& from, auto neutral) {
-                using V = decltype(neutral);
-                std::deque<Var<V>> loaded;
-                for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(neutral);
-                for_rows(t, base, each, n,
-                         [&](std::int64_t k, const Index& i) { loaded[std::size_t(k)] = from[i]; });
-                return std::vector<Value<V>>(loaded.begin(), loaded.end());
+                return loaded(own, n, neutral, [&](const Index& i) { return from[i]; });
               };
               const auto of = [&](const Value<U>& key) {
                 return cast<std::uint32_t>(digit_of<U>(order, key, shift));
               };
               const std::vector<Value<U>> key = load(keys, U(0));
               std::vector<Value<std::uint32_t>> digit;
-              const Index from = t / row * (each * row) + t % row;
               for (std::int64_t k = 0; k < each; ++k)
                 // Keys past the end become the last ones of the last digit.
-                digit.push_back(select(from + k * row < used, of(key[std::size_t(k)]),
+                digit.push_back(select(own.first + own.place(k) < n, of(key[std::size_t(k)]),
                                        Value<std::uint32_t>(std::uint32_t(digits - 1))));
               const TilePlaces::Digit run = in_tile.rank(digit);
               const Index before = place;

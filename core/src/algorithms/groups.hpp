@@ -124,62 +124,48 @@ void for_tiles(const Index& group, const Index& size, const Index& n, const Body
   for_tiles_of(tile_size<W>, group, size, n, body);
 }
 
-/// Calls body(k, i) for each element i of the tile that the thread loads, unless it is past the end. The body
-/// is traced twice, because whole tiles need no comparisons and have constant distances between addresses.
-template <class W, class Body>
-void for_loaded(const Index& thread, const Index& base, const Index& n, const Body& body) {
-  const Index first = base + thread;
-  if_(base + tile_size<W> <= n, [&] {
-    for (std::int64_t k = 0; k < per_thread<W>; ++k) body(k, first + k * group_size);
+/// The elements of a tile that a thread loads: element k is at first + place(k).
+struct Elements {
+  Index base, first;  ///< of the tile, and of the thread
+  std::int64_t each;
+  std::int64_t (*place)(std::int64_t k);
+};
+/// The threads of the group load adjacent elements.
+inline Elements strided(const Index& thread, const Index& base, std::int64_t each) {
+  return {base, base + thread, each, [](std::int64_t k) { return k * group_size; }};
+}
+/// Each sub-group has consecutive elements, and its threads load adjacent ones: element k is in row k.
+inline Elements in_rows(const Index& thread, const Index& base, std::int64_t each) {
+  return {base, base + (thread / row * (each * row) + thread % row), each,
+          [](std::int64_t k) { return k * std::int64_t(row); }};
+}
+/// Each sub-group has consecutive elements. Its threads load adjacent fours, each with one instruction.
+inline constexpr std::int64_t four = 4, fours_of_row = four * row;
+inline Elements in_fours(const Index& thread, const Index& base, std::int64_t each) {
+  return {base, base + (thread / row * (each / four) * row + thread % row) * four, each,
+          [](std::int64_t k) { return k / four * fours_of_row + k % four; }};
+}
+
+/// Calls body(k, i) for each element i, unless it is past the end. The body is traced twice, because whole
+/// tiles need no comparisons and have constant distances between addresses.
+template <class Body>
+void for_each_of(const Elements& own, const Index& n, const Body& body) {
+  if_(own.base + own.each * group_size <= n, [&] {
+    for (std::int64_t k = 0; k < own.each; ++k) body(k, own.first + own.place(k));
   }).else_([&] {
-    for (std::int64_t k = 0; k < per_thread<W>; ++k)
-      if_(first + k * group_size < n, [&] { body(k, first + k * group_size); });
+    for (std::int64_t k = 0; k < own.each; ++k) {
+      if_(own.first + own.place(k) < n, [&] { body(k, own.first + own.place(k)); });
+    }
   });
 }
 
 /// The values of element(i) for these elements, and `neutral` in place of those past the end.
-template <class W, class V, class Element>
-std::vector<Value<V>> loaded(const Index& thread, const Index& base, const Index& n, V neutral,
-                             const Element& element) {
+template <class V, class Element>
+std::vector<Value<V>> loaded(const Elements& own, const Index& n, V neutral, const Element& element) {
   std::deque<Var<V>> values;
-  for (std::int64_t k = 0; k < per_thread<W>; ++k) values.emplace_back(neutral);
-  for_loaded<W>(thread, base, n,
-                [&](std::int64_t k, const Index& i) { values[std::size_t(k)] = Value<V>(element(i)); });
+  for (std::int64_t k = 0; k < own.each; ++k) values.emplace_back(neutral);
+  for_each_of(own, n, [&](std::int64_t k, const Index& i) { values[std::size_t(k)] = Value<V>(element(i)); });
   return {values.begin(), values.end()};
-}
-
-/// Calls body(k, i) for each element i, unless it is past the end, of a tile in which each sub-group has
-/// consecutive elements and loads `row` adjacent ones at a time: element k of its threads is in row k.
-template <class Body>
-void for_rows(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
-  const Index first = base + (thread / row * (each * row) + thread % row);
-  if_(base + each * group_size <= n, [&] {
-    for (std::int64_t k = 0; k < each; ++k) body(k, first + k * row);
-  }).else_([&] {
-    for (std::int64_t k = 0; k < each; ++k) if_(first + k * row < n, [&] { body(k, first + k * row); });
-  });
-}
-
-// Elements in fours: a sub-group has consecutive elements of the tile. Each thread loads four adjacent ones
-// at a time, with one instruction, and the threads of the sub-group load adjacent fours.
-inline constexpr std::int64_t four = 4, fours_of_row = four * row;
-
-/// The first of the `each` elements that the thread loads; its fours are `fours_of_row` apart.
-inline Index first_of_fours(const Index& thread, const Index& base, std::int64_t each) {
-  return base + (thread / row * (each / four) * row + thread % row) * four;
-}
-
-/// Calls body(k, i) for each element i, unless it is past the end, of a tile from which each thread loads
-/// `each` elements in fours.
-template <class Body>
-void for_fours(const Index& thread, const Index& base, std::int64_t each, const Index& n, const Body& body) {
-  const Index first = first_of_fours(thread, base, each);
-  const auto place = [](std::int64_t k) { return k / four * fours_of_row + k % four; };
-  if_(base + each * group_size <= n, [&] {
-    for (std::int64_t k = 0; k < each; ++k) body(k, first + place(k));
-  }).else_([&] {
-    for (std::int64_t k = 0; k < each; ++k) if_(first + place(k) < n, [&] { body(k, first + place(k)); });
-  });
 }
 
 }  // namespace weir::algorithms

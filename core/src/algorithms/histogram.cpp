@@ -89,9 +89,10 @@ const Kernel<GroupHistogramKernel<T>>& group_kernel() {
           for_(t, bins, group_size, [&](Index bin) { own[bin] = 0u; });
           barrier();
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
+            const Elements of_tile = strided(t, base, per_thread<std::uint32_t>);
             const std::vector<Value<T>> values =
-                loaded<std::uint32_t>(t, base, n, T(0), [&](const Index& i) { return x[i]; });
-            for_loaded<std::uint32_t>(t, base, n, [&](std::int64_t k, const Index&) {
+                loaded(of_tile, n, T(0), [&](const Index& i) { return x[i]; });
+            for_each_of(of_tile, n, [&](std::int64_t k, const Index&) {
               with_bin<T>(values[std::size_t(k)], low, high, bins,
                           [&](const Index& bin) { atomic_add(own[bin], 1u); });
             });

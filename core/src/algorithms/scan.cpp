@@ -4,8 +4,6 @@
 // range from the combination of those before it.
 #include "algorithms/scan.hpp"
 
-#include <deque>
-
 #include "algorithms/arguments.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
@@ -94,7 +92,7 @@ const Kernel<RangeKernel<T>>& range_kernel(Combine combine) {
             const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
             Var<W> sum = neutral;
             for_tiles<W>(g, size, n, [&](Index base) {
-              for (const Value<W>& next : loaded<W>(t, base, n, neutral, element))
+              for (const Value<W>& next : loaded(strided(t, base, per_thread<W>), n, neutral, element))
                 sum = combined<W>(combine, sum, next);
             });
             const Value<W> total = scan(t, sum, neutral, [&](const Value<W>& a, const Value<W>& b) {
@@ -132,16 +130,14 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
             // With more elements per thread, fewer threads fit into a GPU's registers than hide the loads.
             constexpr std::int64_t each = 8, tile = each * group_size;
             for_tiles_of(tile, g, size, n, [&](Index base) {
-              std::deque<Var<W>> loaded;
-              for (std::int64_t k = 0; k < each; ++k) loaded.emplace_back(neutral);
-              for_fours(t, base, each, n, [&](std::int64_t k, const Index& i) {
-                loaded[std::size_t(k)] = cast<W>(Value<T>(x[i]));
-              });
+              const Elements of_tile = in_fours(t, base, each);
+              const std::vector<Value<W>> values =
+                  loaded(of_tile, n, neutral, [&](const Index& i) { return cast<W>(Value<T>(x[i])); });
               // Inclusive scans of each four, and exclusive ones of the fours of the sub-group.
               std::vector<Value<W>> here, above;
               Var<W> of_row = neutral;
               for (std::int64_t k = 0; k < each; ++k) {
-                const Value<W> own = loaded[std::size_t(k)];
+                const Value<W> own = values[std::size_t(k)];
                 here.push_back(k % four ? both(here.back(), own) : own);
                 if (k % four != four - 1) continue;
                 const Value<W> up_to_here = subgroup_scan<row>(here.back(), both), so_far = of_row;
@@ -159,7 +155,7 @@ const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclus
                                   : k % four == 0 ? lower
                                                   : both(lower, here[std::size_t(k - 1)]));
               }
-              for_fours(t, base, each, n, [&](std::int64_t k, const Index& i) {
+              for_each_of(of_tile, n, [&](std::int64_t k, const Index& i) {
                 result[i] = cast<T>(scanned[std::size_t(k)]);
               });
             });
