@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX and cubin. Code for other devices is refused here by its target, and truncated machine code by its size,
-// which CUDA does not take; all other faults are reported by CUDA, with its compiler's log.
+// PTX and cubin. Code for other devices is refused here by its target, and truncated machine code by its
+// size, which CUDA does not take; all other faults are reported by CUDA, with its compiler's log.
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -66,27 +66,24 @@ bool is_ptx(const weir_code_object& object) {
 /// The bytes of a code object as CUDA reads them: PTX up to a zero byte.
 class Image {
  public:
-  explicit Image(const weir_code_object& object)
-      : data_(static_cast<const char*>(object.data)), size_(static_cast<std::size_t>(object.size)) {
-    if (!is_ptx(object) || data_[size_ - 1] == '\0') return;
-    terminated_.reserve(size_ + 1);
-    terminated_.assign(data_, data_ + size_);
+  explicit Image(const weir_code_object& object) : data_(static_cast<const char*>(object.data)) {
+    const auto size = static_cast<std::size_t>(object.size);
+    if (!is_ptx(object) || data_[size - 1] == '\0') return;
+    terminated_.reserve(size + 1);
+    terminated_.assign(data_, data_ + size);
     terminated_.push_back('\0');
     data_ = terminated_.data();
-    ++size_;
   }
   Image(const Image&) = delete;
   const char* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
 
  private:
   const char* data_;
-  std::size_t size_;
   std::vector<char> terminated_;
 };
 
-/// Checks that machine code is a complete ELF file, or a complete fat binary of nvcc, whose header says how many
-/// bytes follow it (fatbinary.h of the CUDA toolkit).
+/// Checks that machine code is a complete ELF file, or a complete fat binary of nvcc, whose header says how
+/// many bytes follow it (fatbinary.h of the CUDA toolkit).
 void check_whole(const weir_code_object& object) {
   struct {
     std::uint32_t magic;
@@ -98,11 +95,12 @@ void check_whole(const weir_code_object& object) {
   std::memcpy(&fat_binary, object.data, sizeof fat_binary);
   if (fat_binary.magic != fat_binary_magic) return sdk::check_whole_elf(object);
   if (fat_binary.header_bytes > object.size || fat_binary.bytes > object.size - fat_binary.header_bytes)
-    sdk::fail(WEIR_ERROR_CODE_OBJECT,
-              "code object '%.64s' is cut short: its header is of a fat binary of %llu bytes, and it has %llu; "
-              "load the whole file",
-              object.name, static_cast<unsigned long long>(fat_binary.bytes + fat_binary.header_bytes),
-              static_cast<unsigned long long>(object.size));
+    sdk::fail(
+        WEIR_ERROR_CODE_OBJECT,
+        "code object '%.64s' is cut short: its header is of a fat binary of %llu bytes, and it has %llu; "
+        "load the whole file",
+        object.name, static_cast<unsigned long long>(fat_binary.bytes + fat_binary.header_bytes),
+        static_cast<unsigned long long>(object.size));
 }
 
 /// The device's own architecture, 90 for sm_90.
@@ -130,9 +128,9 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
             object.name, object.format, object.target, major, minor, major, major, minor);
 }
 
-// No code_compile: cuLinkComplete is CUDA's only function that returns its compiler's result, and it compiles PTX as
-// relocatable code, which is slower than that of cuModuleLoadDataEx. CUDA keeps the latter in a cache of its own.
-// See tests/evidence/cuda-link.md.
+// No code_compile: cuLinkComplete is CUDA's only function that returns its compiler's result, and it compiles
+// PTX as relocatable code, which is slower than that of cuModuleLoadDataEx. CUDA keeps the latter in a cache
+// of its own. See tests/evidence/cuda-link.md.
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
   if (!is_ptx(object)) check_whole(object);
   const Image image(object);
