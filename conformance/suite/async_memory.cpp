@@ -477,6 +477,7 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
   call(table().device_get_memory, device(), &free, &total);
   const std::uint64_t piece = largest_piece(free / 4 * 3);
   const std::uint64_t pieces = free / 4 * 3 / piece;
+  if (2 * pieces * piece <= total) throw Unsupported("too little memory is free to exhaust the device");
   const Stream held, other;
   const weir_memory_options options = memory_options(piece);
   const std::chrono::milliseconds quarter = std::chrono::milliseconds(patience()) / 4;

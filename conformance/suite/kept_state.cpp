@@ -310,8 +310,8 @@ WEIR_REQUIREMENT(4, 69, ExternalMemory, IsDescribedAnewEachTime,
     const std::uint8_t byte = 1;
     refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(external), size,
             std::uint64_t{1}, static_cast<const void*>(&byte), 1u);
+    stream.synchronize();
   }
-  stream.synchronize();
 }
 
 WEIR_REQUIREMENT(4, 77, ExternalMemory, PatternsBeginAtTheRange,

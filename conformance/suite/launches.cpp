@@ -6,6 +6,7 @@
 
 #include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
+#include "kernels/held_kernel.hpp"
 #include "kernels/kernels.hpp"
 
 namespace weir::conformance {
@@ -327,16 +328,8 @@ WEIR_REQUIREMENT(3, 46, Launches, OfTwoStreamsRunAtOnce,
   const Memory flags = Memory::of(std::vector<std::int32_t>{0, 0}),
                result = Memory::of(std::vector<std::int32_t>{0, 0});
   const Stream streams[2];
-  // Bounded by time, so that a device that runs kernels one at a time fails and does not hang. Measures the
-  // time of some rounds first.
-  const Memory alone = Memory::of(std::vector<std::int32_t>{0, 0});
-  constexpr std::int64_t tried = 200'000;
-  const auto began = std::chrono::steady_clock::now();
-  meet.launch(streams[0], arguments(alone, alone, std::int64_t{2}, std::int64_t{0}, std::int64_t{1}, tried));
-  streams[0].synchronize();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  const auto rounds = static_cast<std::int64_t>(static_cast<double>(tried) *
-                                                (static_cast<double>(patience().count()) / took.count()));
+  // Bounded by time, so that a device that runs kernels one at a time fails and does not hang.
+  const std::int64_t rounds = meeting_rounds(meet);
   for (std::int64_t i = 0; i < 2; ++i) {
     meet.launch(streams[i], arguments(flags, result, std::int64_t{2}, i, 1 - i, rounds));
     streams[i].flush();

@@ -11,8 +11,9 @@ namespace {
 
 const std::vector<std::int32_t> unset{0, 0};
 
-/// The number of rounds of "meet" that take about patience().
-std::int64_t rounds_of(const Kernel& meet) {
+}  // namespace
+
+std::int64_t meeting_rounds(const Kernel& meet) {
   static const std::int64_t rounds = [&] {
     const Memory alone = Memory::of(unset);
     const Stream stream;
@@ -37,11 +38,9 @@ std::int64_t rounds_of(const Kernel& meet) {
   return rounds;
 }
 
-}  // namespace
-
 HeldKernel::HeldKernel() : flags_(Memory::of(unset)), result_(Memory::of(unset)) {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  (void)rounds_of(kernel_);
+  (void)meeting_rounds(kernel_);
 }
 
 HeldKernel::~HeldKernel() {
@@ -50,13 +49,13 @@ HeldKernel::~HeldKernel() {
 
 Arguments HeldKernel::arguments() const {
   return conformance::arguments(flags_, result_, std::int64_t{2}, std::int64_t{0}, std::int64_t{1},
-                                rounds_of(kernel_));
+                                meeting_rounds(kernel_));
 }
 
 void HeldKernel::launch(const Stream& stream, weir_allocation result) const {
   Memory lent(result);
   kernel_.launch(stream, conformance::arguments(flags_, lent, std::int64_t{2}, std::int64_t{0},
-                                                std::int64_t{1}, rounds_of(kernel_)));
+                                                std::int64_t{1}, meeting_rounds(kernel_)));
   lent.release();
 }
 

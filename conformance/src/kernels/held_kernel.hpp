@@ -7,6 +7,9 @@
 
 namespace weir::conformance {
 
+/// The number of rounds of the kernel "meet" that take about patience(), measured once in the process.
+std::int64_t meeting_rounds(const Kernel& meet);
+
 /// Arguments for the kernel "meet", and a stream of its own that watches and releases it. Throws Unsupported
 /// without CONCURRENT_STREAMS. Without a release the kernel ends after about patience().
 class HeldKernel {
