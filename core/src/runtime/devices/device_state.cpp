@@ -16,7 +16,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
-#include "runtime/launch/preparation.hpp"
+#include "runtime/programs/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
 
 namespace weir::detail {

@@ -3,8 +3,8 @@
 #include <weir/graph.hpp>
 
 #include "runtime/graphs/graph_state.hpp"
-#include "runtime/launch/layouts.hpp"
 #include "runtime/modules/task_list_state.hpp"
+#include "runtime/programs/layouts.hpp"
 
 namespace weir {
 

@@ -7,8 +7,8 @@
 
 #include "ir/verifier.hpp"
 #include "runtime/launch/launch_steps.hpp"
-#include "runtime/launch/layouts.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/programs/layouts.hpp"
 
 namespace weir::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <weir/stream.hpp>
 
-#include "runtime/launch/program_state.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
 

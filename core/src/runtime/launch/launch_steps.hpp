@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a launch, in their order. Each is in the file of its name: check_arguments.cpp,
-// assumptions.cpp, compile.cpp (compiled_for, in program_state.hpp), run_tasks.cpp. Executors call grid.cpp
-// and pack.cpp for each task.
+// assumptions.cpp, programs/compile.cpp (compiled_for, in program_state.hpp), run_tasks.cpp. Executors call
+// grid.cpp and pack.cpp for each task.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "ir/evaluate.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/launch/loop_space.hpp"
-#include "runtime/launch/program_state.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/launch/program_state.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
 

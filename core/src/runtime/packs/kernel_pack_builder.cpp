@@ -16,7 +16,7 @@
 #include "ir/printer.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
-#include "runtime/launch/offline.hpp"
+#include "runtime/programs/offline.hpp"
 #include "temporary_file.hpp"
 
 namespace weir {

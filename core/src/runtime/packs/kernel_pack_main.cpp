@@ -12,7 +12,7 @@
 
 #include "kernel_text.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/launch/kept_programs.hpp"
+#include "runtime/packs/kept_programs.hpp"
 
 namespace weir::detail {
 namespace {

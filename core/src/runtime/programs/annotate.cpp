@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/launch/annotate.hpp"
+#include "runtime/programs/annotate.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "ir/error_record.hpp"
 #include "ir/print_buffer.hpp"
 #include "runtime/devices/device_state.hpp"
-#include "runtime/launch/program_state.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
 namespace {

@@ -17,9 +17,9 @@
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/errors/thrown_copy.hpp"
-#include "runtime/launch/annotate.hpp"
 #include "runtime/launch/launch_steps.hpp"
-#include "runtime/launch/preparation.hpp"
+#include "runtime/programs/annotate.hpp"
+#include "runtime/programs/preparation.hpp"
 
 namespace weir::detail {
 namespace {

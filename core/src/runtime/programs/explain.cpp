@@ -9,7 +9,7 @@
 #include "compilation/remote_compiler.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/launch/launch_steps.hpp"
-#include "runtime/launch/offline.hpp"
+#include "runtime/programs/offline.hpp"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/launch/program_state.hpp"
 #include "runtime/prints/print_sites.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
 namespace {

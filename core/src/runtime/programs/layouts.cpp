@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/launch/layouts.hpp"
+#include "runtime/programs/layouts.hpp"
 
 #include "dsl/make_program.hpp"
 #include "passes/place_members.hpp"

@@ -6,7 +6,7 @@
 #include <weir/lowering.hpp>
 #include <weir/program.hpp>
 
-#include "runtime/launch/program_state.hpp"
+#include "runtime/programs/program_state.hpp"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code generation without a device.
-#include "runtime/launch/offline.hpp"
+#include "runtime/programs/offline.hpp"
 
 #include <fmt/format.h>
 

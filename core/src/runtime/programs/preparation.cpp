@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/launch/preparation.hpp"
+#include "runtime/programs/preparation.hpp"
 
 #include <fmt/format.h>
 
