@@ -25,7 +25,7 @@ struct Hip {
   // status.cpp
   static const std::span<const sdk::vendor::VerdictRow> verdicts;
   static std::string error_name(Code code) { return api.error_name(code); }
-  static std::string error_words(Code code) { return api.error_text(code); }
+  static std::string error_text(Code code) { return api.error_text(code); }
 
   // device.cpp: a thread's current context is a device number, which always exists
   using Context = int;

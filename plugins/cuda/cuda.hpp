@@ -22,7 +22,7 @@ struct Cuda {
   // status.cpp
   static const std::span<const sdk::vendor::VerdictRow> verdicts;
   static std::string error_name(Code code);
-  static std::string error_words(Code code);
+  static std::string error_text(Code code);
 
   // device.cpp
   using Context = void*;

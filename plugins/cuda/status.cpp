@@ -36,7 +36,7 @@ std::string Cuda::error_name(Code code) {
                                                                                        : "an unknown error";
 }
 
-std::string Cuda::error_words(Code code) {
+std::string Cuda::error_text(Code code) {
   const char* text = nullptr;
   return api.error_string && api.error_string(code, &text) == sdk::vendor::success && text
              ? text

@@ -188,7 +188,9 @@ class LayerInstance {
 };
 
 /// Maximum number of drivers in a process that can use a layer.
-inline constexpr int most_layer_instances = 16;
+inline constexpr int max_layer_instances = 16;
+/// The name of max_layer_instances in version 0.1; removed in 0.3.
+[[deprecated("use max_layer_instances")]] inline constexpr int most_layer_instances = max_layer_instances;
 
 /// The body of the weir_layer_entry that WEIR_LAYER defines.
 template <class L>
@@ -213,13 +215,13 @@ weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir
     static std::mutex mutex;
     static int used = 0;
     const std::lock_guard lock(mutex);
-    if (used == most_layer_instances)
+    if (used == max_layer_instances)
       fail(WEIR_ERROR_UNSUPPORTED, "layer %s is already used by %d drivers, the maximum", L::name,
            used);
     weir_layer filled{};
     [&]<int... N>(std::integer_sequence<int, N...>) {
       ((N == used ? LayerInstance<L, N>::fill(std::move(layer), filled) : void()), ...);
-    }(std::make_integer_sequence<int, most_layer_instances>());
+    }(std::make_integer_sequence<int, max_layer_instances>());
     ++used;
     write_struct(out_layer, filled, "out_layer");
   });

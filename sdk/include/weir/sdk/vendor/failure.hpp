@@ -5,7 +5,7 @@
 //   static constexpr Names names;
 //   static const std::span<const VerdictRow> verdicts;      // of vendor-specific numbers
 //   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"
-//   static std::string error_words(Code code);             // "out of memory"
+//   static std::string error_text(Code code);              // "out of memory"
 #pragma once
 
 #include <span>
@@ -79,13 +79,22 @@ Verdict verdict_of(Code code) noexcept {
   return common_verdict(code);
 }
 
+/// V::error_text, or error_words, its name in version 0.1; that name is accepted until 0.3.
+template <class V>
+std::string error_text_of(Code code) {
+  if constexpr (requires { V::error_text(code); })
+    return V::error_text(code);
+  else
+    return V::error_words(code);
+}
+
 /// `doing` continues the sentence "CUDA could not": "create a stream".
 template <class V>
 Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
   return {verdict_of<V>(code).result,
           format_text("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
-                      V::error_words(code).c_str()),
+                      error_text_of<V>(code).c_str()),
           code, name};
 }
 

@@ -31,7 +31,9 @@ class Staging {
   static constexpr std::size_t small_bytes = 64 * 1024;
   static constexpr std::size_t large_bytes = 2 * 1024 * 1024;
   /// Buffer memory in use at which copies block like the vendor's.
-  static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
+  static constexpr std::size_t max_bytes = 64 * 1024 * 1024;
+  /// The name of max_bytes in version 0.1; removed in 0.3.
+  [[deprecated("use max_bytes")]] static constexpr std::size_t most_bytes = max_bytes;
 
   /// True if a copy of this memory would make the host wait for the stream.
   static bool would_wait(const void* memory, void* stream) noexcept {
@@ -121,7 +123,7 @@ class Staging {
         free_[large] = kept->next;
         return kept;
       }
-      if (held_bytes_ + bytes > most_bytes) return nullptr;
+      if (held_bytes_ + bytes > max_bytes) return nullptr;
       held_bytes_ += bytes;
     }
     if (V::calls().host_allocate(&buffer->memory, bytes, host_portable) == success) return buffer.release();
