@@ -149,6 +149,42 @@ TEST(Control, LocalArraysHoldValuesByIndex) {
   EXPECT_THAT(run<std::int64_t>(kernel, 4, values), testing::ElementsAre(2, 1, 0, 3));
 }
 
+TEST(Control, AnAssignmentIsThePlaceThatItWrote) {
+  const Kernel kernel{"chained", [](View<float> x, View<half> rounded, View<Vec<float, 2>> v) {
+                        range_for(x.size(), [&](Index i) {
+                          Var<float> a, b;
+                          x[i] = rounded[i] = 0.1f;
+                          a = b = x[i] += 1.0f;
+                          v[i][0] = v[i][1] = +(a + b);
+                        });
+                      }};
+  auto rounded = upload(std::vector<half>(3));
+  auto v = upload(std::vector<Vec<float, 2>>(3));
+  const float stored = static_cast<float>(half(0.1f));
+  ASSERT_NE(stored, 0.1f);
+  EXPECT_THAT(run<float>(kernel, 3, rounded, v), testing::Each(stored + 1));
+  EXPECT_THAT(v.to_host(), testing::Each(Vec<float, 2>{2 * (stored + 1), 2 * (stored + 1)}));
+}
+
+TEST(Control, SwapExchangesPlaces) {
+  const Kernel kernel{"swapped", [](View<std::int64_t> x) {
+                        range_for(x.size() / 2, [&](Index i) {
+                          LocalArray<std::int64_t, 2> pair;
+                          Var<std::int64_t> last = 10;
+                          pair[0] = i;
+                          pair[1] = i + 100;
+                          swap(pair[0], pair[i % 2]);
+                          swap(x[i], x[x.size() - 1 - i]);
+                          swap(last, pair[1]);
+                          x[i] += 1000 * pair[0] + pair[1];
+                          x[x.size() - 1 - i] += last;
+                        });
+                      }};
+  auto x = upload(std::vector<std::int64_t>{1, 2, 3, 4});
+  kernel(x);
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(4 + 10, 3 + 101'000 + 10, 2 + 1, 1 + 100));
+}
+
 TEST(Control, FunctionsOfValuesAreWrittenIn) {
   static const auto square = [](Value<float> a) { return a * a; };
   static const Function bump{"bump", [](Var<float>& v, Value<float> by) { v += by; }};

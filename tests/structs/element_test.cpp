@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs in kernels: members, nested structs, arrays, and whole structs, in every layout.
+#include <algorithm>
+
 #include "support.hpp"
 
 namespace weir::test {
@@ -36,6 +38,26 @@ TEST_P(Elements, MembersAreReadAndWritten) {
     p.id *= 3;
   }
   EXPECT_EQ(array.to_host(stream), expected);
+}
+
+TEST_P(Elements, StructsAreSwappedAndAssignedInAChain) {
+  const Kernel exchange{"exchange", [](View<Particle> p, View<Particle> q) {
+                          range_for(p.size() / 2, [&](Index i) {
+                            swap(p[i], p[p.size() - 1 - i]);
+                            swap(p[i][&Particle::velocity][0], p[i][&Particle::velocity][2]);
+                            q[2 * i] = q[2 * i + 1] = p[i];
+                          });
+                        }};
+  std::vector<Particle> expected = make_particles(count), copied = expected;
+  const StructArray<Particle> array = upload(stream, expected, layout), copies = upload(stream, copied, layout);
+  exchange(stream, array, copies);
+  std::ranges::reverse(expected);
+  for (std::size_t i = 0; i < count / 2; ++i) {
+    std::swap(expected[i].velocity[0], expected[i].velocity[2]);
+    copied[2 * i] = copied[2 * i + 1] = expected[i];
+  }
+  EXPECT_EQ(array.to_host(stream), expected);
+  EXPECT_EQ(copies.to_host(stream), copied);
 }
 
 TEST_P(Elements, NestedStructsAndArraysHaveMembers) {

@@ -57,6 +57,10 @@ void generic(View<float> x, View<double> d, View<std::int32_t> n, Index i) {
   (void)j, (void)w;
 }
 
+void swapped(View<float> x, View<double> d, Index i) {
+  swap(x[i], d[i]);                        // refuse: swap exchanges places of one type
+}
+
 void steps(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c) {
   x[0]++;                                  // refuse: kernels have no ++ and --: write x[i] += 1
   --n[0];                                  // refuse: kernels have no ++ and --: write x[i] += 1

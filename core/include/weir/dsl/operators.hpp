@@ -53,6 +53,10 @@ class Arithmetic {
   WEIR_BINARY(>, "gt", Boolean, has_numbers<T>, "booleans have no order")
   WEIR_BINARY(>=, "ge", Boolean, has_numbers<T>, "booleans have no order")
 
+  friend Value<T> operator+(const Operand<T>& a) {
+    static_assert(has_numbers<T>, "booleans have no sign");
+    return Access::value<T>(a.components());
+  }
   friend Value<T> operator-(const Operand<T>& a) {
     static_assert(has_numbers<T>, "booleans have no sign: use ! to negate");
     return emit_unary<T>("neg", a);
@@ -71,6 +75,7 @@ class Arithmetic<Mat<S, R, C>> {
 
   WEIR_BINARY(+, "add", T, numbers, "matrices of booleans have no arithmetic")
   WEIR_BINARY(-, "sub", T, numbers, "matrices of booleans have no arithmetic")
+  friend Value<T> operator+(const Operand<T>& a) { return Access::value<T>(a.components()); }
   friend Value<T> operator-(const Operand<T>& a) { return emit_unary<T>("neg", a); }
   friend Value<T> operator*(const Operand<T>& a, const Operand<S>& b) { return scale("mul", a, b); }
   friend Value<T> operator*(const Operand<S>& a, const Operand<T>& b) { return scale("mul", b, a); }

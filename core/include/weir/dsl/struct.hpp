@@ -270,9 +270,13 @@ class Element<T> {
                   "particles[i] to read it now");
   }
 
-  void operator=(const detail::StructOperand<Plain>& value) && { write(value); }
-  void operator=(Element&& from) && {
+  Element&& operator=(const detail::StructOperand<Plain>& value) && {
+    write(value);
+    return static_cast<Element&&>(*this);
+  }
+  Element&& operator=(Element&& from) && {
     write(detail::StructOperand<Plain>(static_cast<Element&&>(from), detail::Where()));
+    return static_cast<Element&&>(*this);
   }
 
  private:

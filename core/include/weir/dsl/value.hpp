@@ -159,25 +159,27 @@ Value(const E&) -> Value<detail::traced_t<E>>;
 /// The type of loop indices, extents and sizes.
 using Index = Value<std::int64_t>;
 
-// What Element and Var share: assignment in all its forms.
-#define WEIR_COMPOUND(symbol, qualifier)                                          \
-  WEIR_OUT_OF_LINE                                                                \
-  void operator symbol##=(const detail::Operand<value_type>& change) qualifier {  \
-    const Value<value_type> by = as_value(change), before = read(change.where()); \
-    const Value<value_type> result = before symbol by;                            \
-    write(detail::Operand<value_type>(result, change.where()));                   \
+// What Element and Var share: assignment in all its forms. It returns the assigned place, so that
+// y[i] = x[i] = 0 works.
+#define WEIR_COMPOUND(symbol, Place, qualifier)                                    \
+  WEIR_OUT_OF_LINE                                                                 \
+  Place operator symbol##=(const detail::Operand<value_type>& change) qualifier {  \
+    const Value<value_type> by = as_value(change), before = read(change.where());  \
+    const Value<value_type> result = before symbol by;                             \
+    write(detail::Operand<value_type>(result, change.where()));                    \
+    return static_cast<Place>(*this);                                              \
   }
-#define WEIR_COMPOUNDS(qualifier) \
-  WEIR_COMPOUND(+, qualifier)     \
-  WEIR_COMPOUND(-, qualifier)     \
-  WEIR_COMPOUND(*, qualifier)     \
-  WEIR_COMPOUND(/, qualifier)     \
-  WEIR_COMPOUND(%, qualifier)     \
-  WEIR_COMPOUND(&, qualifier)     \
-  WEIR_COMPOUND(|, qualifier)     \
-  WEIR_COMPOUND(^, qualifier)     \
-  WEIR_COMPOUND(<<, qualifier)    \
-  WEIR_COMPOUND(>>, qualifier)
+#define WEIR_COMPOUNDS(Place, qualifier) \
+  WEIR_COMPOUND(+, Place, qualifier)     \
+  WEIR_COMPOUND(-, Place, qualifier)     \
+  WEIR_COMPOUND(*, Place, qualifier)     \
+  WEIR_COMPOUND(/, Place, qualifier)     \
+  WEIR_COMPOUND(%, Place, qualifier)     \
+  WEIR_COMPOUND(&, Place, qualifier)     \
+  WEIR_COMPOUND(|, Place, qualifier)     \
+  WEIR_COMPOUND(^, Place, qualifier)     \
+  WEIR_COMPOUND(<<, Place, qualifier)    \
+  WEIR_COMPOUND(>>, Place, qualifier)
 #define WEIR_PLACE(T)                                                                                     \
   WEIR_OUT_OF_LINE Value<value_type> read(detail::Where where) const {                                    \
     detail::Handle components[detail::component_count<T>];                                                \
@@ -209,8 +211,14 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
 
   Element(const Element&) = delete;  // auto p = x[i] keeps a place; write Value p = x[i]
 
-  void operator=(const detail::Operand<value_type>& value) && { write(value); }
-  void operator=(Element&& from) && { write(detail::Operand<value_type>(static_cast<Element&&>(from), {})); }
+  Element&& operator=(const detail::Operand<value_type>& value) && {
+    write(value);
+    return static_cast<Element&&>(*this);
+  }
+  Element&& operator=(Element&& from) && {
+    write(detail::Operand<value_type>(static_cast<Element&&>(from), {}));
+    return static_cast<Element&&>(*this);
+  }
   template <detail::Traced E>
   requires(!detail::FitsAs<E, value_type>) void operator=(E&&) && {
     static_assert(
@@ -220,7 +228,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   void operator=(const Element&) && { kept(); }
   void operator=(const Element&) & { kept(); }
   void operator=(const detail::Operand<value_type>&) & { kept(); }
-  WEIR_COMPOUNDS(&&)
+  WEIR_COMPOUNDS(Element&&, &&)
 
   /// A component of a Vec element. `component` is a host number or a traced integer. With a traced one,
   /// reading loads the whole element, and writing changes one component. One outside the Vec reads any
@@ -272,17 +280,21 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
                   "current value, and capture it by reference");
   }
 
-  void operator=(const detail::Operand<T>& value) { write(value); }
-  void operator=(Var& from) {
+  Var& operator=(const detail::Operand<T>& value) {
+    write(value);
+    return *this;
+  }
+  Var& operator=(Var& from) {  // const Var& would take constants
     write(detail::Operand<T>(from, detail::Where()));
-  }  // const Var& would take constants
+    return *this;
+  }
   template <detail::Traced E>
   requires(!detail::FitsAs<E, T>) void operator=(E&&) {
     static_assert(
         detail::always_false<E>,
         "the variable and the assigned value have different types: write cast<T>(...) around the value");
   }
-  WEIR_COMPOUNDS()
+  WEIR_COMPOUNDS(Var&, )
 
   /// A component of a Vec, to read or assign. `component` is a host number or a traced integer; a traced one
   /// outside the Vec reads any component and assigns none, or fails the launch if the kernel checks bounds.
@@ -341,6 +353,29 @@ class LocalArray {
 
   detail::Place place_;
 };
+
+namespace detail {
+template <class P>
+inline constexpr bool is_place = false;
+template <class T>
+inline constexpr bool is_place<Element<T>> = true;
+template <class T>
+inline constexpr bool is_place<Var<T>> = true;
+}  // namespace detail
+
+/// Exchanges the values of two places: elements, their components, variables. Also structs in arrays.
+template <class A, class B>
+  requires(detail::is_place<std::remove_cvref_t<A>>&& detail::is_place<std::remove_cvref_t<B>>)
+void swap(A&& a, B&& b) {
+  using T = typename std::remove_cvref_t<A>::value_type;
+  if constexpr (std::same_as<T, typename std::remove_cvref_t<B>::value_type>) {
+    const Value<T> first = static_cast<A&&>(a), second = static_cast<B&&>(b);
+    static_cast<A&&>(a) = second;
+    static_cast<B&&>(b) = first;
+  } else {
+    static_assert(detail::always_false<A, B>, "swap exchanges places of one type: cast<T>(...) their values");
+  }
+}
 
 #undef WEIR_COMPOUND
 #undef WEIR_COMPOUNDS
