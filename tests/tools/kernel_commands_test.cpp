@@ -307,6 +307,16 @@ INSTANTIATE_TEST_SUITE_P(
                 1}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// proves R33
+TEST_F(KernelCommands, AMissingDeviceNamesTheFoldersThatAreIgnored) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult result = run_program(
+      {tool(), "run", kernel, "--arg", "x=zeros:3", "--arg", "factor=2", "--device", "abacus"},
+      {"WEIR_DRIVER_PATH=drivers/mine"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("ignored: drivers/mine of WEIR_DRIVER_PATH: it is relative"));
+}
+
 // proves R35
 TEST_F(KernelCommands, MalformedKernelIsReportedWithItsPlace) {
   const std::string kernel = write("bad.weir", "weir-ir 1\nkernel \"k\"\n{\n  %0 = frobnicate\n}\n");

@@ -34,6 +34,10 @@ std::string driver_report() {
     text = "\n  no driver was found in:";
     for (const auto& folder : driver_search_path()) text += "\n    " + folder.string();
   }
+  for (const SearchFolder& folder : driver_search_folders())
+    if (!folder.ignored.empty() && folder.origin == SearchOrigin::environment)
+      text += fmt::format("\n  ignored: {} of {}: {}", folder.path.string(), to_string(folder.origin),
+                          folder.ignored);
   return text;
 }
 
