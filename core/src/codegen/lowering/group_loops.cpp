@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/group_loops.hpp"
-
 #include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/space.hpp"
 #include "codegen/targets/thread_model.hpp"

@@ -3,7 +3,7 @@
 
 #include <weir/error.hpp>
 
-#include "codegen/lowering/phases.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/task_loops.hpp"
 
 namespace weir::codegen {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/phases.hpp"
-
 #include <utility>
 
 #include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/task_loops.hpp"
 #include "codegen/targets/thread_model.hpp"
 

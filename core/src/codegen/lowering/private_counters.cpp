@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/private_counters.hpp"
-
 #include "codegen/lowering/body/atomics.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/targets/thread_model.hpp"
 
@@ -52,8 +51,7 @@ class PrivateCounters : private FunctionPart {
       const Share share = device_.share(b_, *f_.function, kernel_, task_, space.total, false);
       return b_.CreateICmpULE(b_.CreateMul(count_, i64(2)), b_.CreateSub(share.end, share.begin));
     }
-    Value* grid =
-        b_.CreateZExt(threads_->grid(b_, threads_->block_threads(kernel_, task_)), b_.getInt64Ty());
+    Value* grid = b_.CreateZExt(threads_->grid(b_, threads_->block_threads(kernel_, task_)), b_.getInt64Ty());
     return b_.CreateICmpULE(b_.CreateMul(grid, count_), space.total);
   }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/private_sums.hpp"
-
 #include <vector>
 
 #include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/threads/block_reduction.hpp"
 #include "codegen/targets/thread_model.hpp"
 #include "ir/sums.hpp"

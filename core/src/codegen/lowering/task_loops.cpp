@@ -2,11 +2,8 @@
 #include "codegen/lowering/task_loops.hpp"
 
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/group_loops.hpp"
-#include "codegen/lowering/host/host_loops.hpp"
-#include "codegen/lowering/host/host_reduction.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/threads/block_reduction.hpp"
-#include "codegen/lowering/threads/thread_loops.hpp"
 #include "codegen/targets/thread_model.hpp"
 #include "ir/groups.hpp"
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/host/host_loops.hpp"
-
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/host/lane_loops.hpp"
 #include "codegen/lowering/host/row_cursor.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
-#include "codegen/lowering/private_counters.hpp"
-#include "codegen/lowering/private_sums.hpp"
 #include "ir/counters.hpp"
 
 namespace weir::codegen {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/host/host_reduction.hpp"
-
 #include "codegen/lowering/host/row_cursor.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/reduction.hpp"
 

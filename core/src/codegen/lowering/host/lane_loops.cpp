@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/host/lane_loops.hpp"
-
 #include <algorithm>
 #include <map>
+
+#include "codegen/lowering/loop_kinds.hpp"
 
 namespace weir::codegen {
 namespace {

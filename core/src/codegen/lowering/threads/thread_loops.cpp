@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/threads/thread_loops.hpp"
-
 #include <optional>
 
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/private_counters.hpp"
-#include "codegen/lowering/private_sums.hpp"
+#include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
