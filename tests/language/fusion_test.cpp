@@ -179,6 +179,9 @@ TEST_F(Merged, LoopsAreExplainedBeforeAnyLaunch) {
                       }};
   const std::string words = kernel.explain(stream);
   EXPECT_THAT(words, HasSubstr("    the loop at ")) << words;
+  // The second loop reads and writes what the first one wrote.
+  EXPECT_THAT(words, HasSubstr("    8 bytes of memory traffic per iteration, 16 with each loop a task"))
+      << words;
   EXPECT_THAT(words, HasSubstr("because their bounds come from different values")) << words;
 }
 

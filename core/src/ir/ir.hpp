@@ -100,6 +100,8 @@ struct Location {
   std::uint32_t file = 0;  ///< in Kernel::files
   std::uint32_t line = 0;  ///< from 1; 0 when not known
   std::uint32_t column = 0;
+
+  bool operator==(const Location&) const = default;
 };
 
 struct Statement;

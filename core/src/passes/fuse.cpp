@@ -59,10 +59,6 @@ bool continues(const Block& block) {
   });
 }
 
-bool same_place(const ir::Location& a, const ir::Location& b) {
-  return a.file == b.file && a.line == b.line && a.column == b.column;
-}
-
 /// Neighbours that become one loop.
 struct Group {
   std::vector<const Statement*> members;
@@ -142,7 +138,7 @@ class Pass {
 
   void decide(const ir::Location& first, const Statement& second, const std::string& reason) {
     const auto known = std::find_if(result_.decisions.begin(), result_.decisions.end(), [&](const auto& d) {
-      return same_place(d.first, first) && same_place(d.second, second.location);
+      return d.first == first && d.second == second.location;
     });
     FusionDecision decision{first, second.location, reason.empty(), reason};
     if (known == result_.decisions.end())

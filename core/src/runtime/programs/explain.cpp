@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <weir/compile.hpp>
 #include <weir/program.hpp>
 
@@ -28,8 +29,41 @@ std::string numbers(const CompiledTask& task) {
                      task.resident_blocks);
 }
 
+/// Per iteration of the task's loop; nothing if an inner loop accesses an array, as its share is unknown.
+std::optional<std::uint64_t> bytes_of(const passes::PlannedTask& task) {
+  std::uint64_t sum = 0;
+  for (const passes::ArrayTraffic& array : task.traffic) {
+    if (std::max(array.read, array.written) == passes::ArrayTraffic::whole) return {};
+    sum += array.read + array.written;
+  }
+  return sum;
+}
+
+/// The memory traffic of a merged task against that of its loops in `separate`, a plan with each loop a task.
+/// Empty if they are not comparable: unknown, or with loops that a thread runs sequentially.
+std::string traffic(const passes::PlannedTask& merged, const passes::Plan& separate) {
+  const auto now = bytes_of(merged);
+  if (!now) return {};
+  std::uint64_t apart = 0;
+  for (const passes::PlannedLoop& loop : merged.merged) {
+    const auto same_loop = [&](const passes::PlannedTask& task) {
+      const bool is_loop =
+          task.task.kind == ir::TaskKind::parallel || task.task.kind == ir::TaskKind::reduce_partial;
+      return is_loop && task.task.body.statements.back().location == loop.location;
+    };
+    const auto found = std::ranges::find_if(separate.tasks, same_loop);
+    if (found == separate.tasks.end() || found->rank != merged.rank) return {};
+    const auto bytes = bytes_of(*found);
+    if (!bytes) return {};
+    apart += *bytes;
+  }
+  return fmt::format("    {} bytes of memory traffic per iteration, {} with each loop a task\n", *now, apart);
+}
+
+/// `separate` has each loop a task, for comparison.
 void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& plan,
-                std::span<const Lowering> lowerings, std::span<const CompiledTask> compiled) {
+                const passes::Plan& separate, std::span<const Lowering> lowerings,
+                std::span<const CompiledTask> compiled) {
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const passes::PlannedTask& planned = plan.tasks[i];
     out += "  " + planned.task.name;
@@ -52,6 +86,7 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
       if (loop.bounds.rank > planned.rank) out += ", sequential but for the shared index";
       out += '\n';
     }
+    if (!planned.merged.empty()) out += traffic(planned, separate);
   }
   for (const passes::PlannedRepeat& repeat : plan.repeats)
     out += fmt::format("  the repeat at {}: its {} tasks are submitted as often as the host computes\n",
@@ -100,7 +135,7 @@ std::string Program::explain(const StreamRef& on) const try {
     text += heading(*state_->kernel, variant);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
-    list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);
+    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks);
   }
   return text;
 } catch (...) {
@@ -120,7 +155,7 @@ std::string explain(const Program& program, const CompileTarget& target) try {
     std::vector<Lowering> lowerings;
     for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
     text += heading(*state.kernel, variant);
-    list_tasks(text, *state.kernel, *plan, lowerings, {});
+    list_tasks(text, *state.kernel, *plan, *state.plan, lowerings, {});
   }
   return text;
 } catch (...) {
