@@ -75,7 +75,7 @@ void Hip::check_target(const Device& device, const weir_code_object& object) {
   sdk::fail(
       WEIR_ERROR_CODE_OBJECT,
       "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'hsaco' for "
-      "target '%s'",
+      "target '%s'; compile it for that target",
       object.name, object.format, object.target, architecture.c_str());
 }
 
@@ -91,7 +91,9 @@ Code Hip::load_module(Module& module, const weir_code_object& object, std::strin
 std::size_t Hip::block_bytes(const Module& module, const Kernel& kernel) {
   const auto known = module.data.arguments.find(kernel.name);
   if (known != module.data.arguments.end() && known->second > kernel.argument_bytes)
-    sdk::fail(WEIR_ERROR_INVALID, "kernel '%.128s' takes %u bytes of arguments; layout.argument_bytes is %u",
+    sdk::fail(WEIR_ERROR_INVALID,
+              "kernel '%.128s' takes %u bytes of arguments; layout.argument_bytes is %u; list its parameters "
+              "as its source declares them",
               kernel.name.c_str(), known->second, kernel.argument_bytes);
   return kernel.argument_bytes;
 }

@@ -80,8 +80,9 @@ void DeviceGroup::start(const UniqueId& id) {
     shared->abandoned = true;
     thread.detach();
     lock.unlock();
-    ranks_.fail(-1, format_text("ncclCommInitRank of rank %u did not return within %g s", ranks_.rank(),
-                                std::chrono::duration<double>(ranks_.limit()).count()));
+    ranks_.fail(-1, format_text("ncclCommInitRank of rank %u did not return within %g s; start all ranks, or "
+                                "raise JoinOptions::limit",
+                                ranks_.rank(), std::chrono::duration<double>(ranks_.limit()).count()));
   }
   comm_ = shared->comm;
   const auto failure = shared->failure;
@@ -249,9 +250,10 @@ void DeviceGroup::look_at_operations() {
   for (const auto& [name, number] : begun)
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
       if (ranks_.left_before(rank, number))
-        return ranks_.fail_quietly(
-            static_cast<int>(rank),
-            format_text("rank %u left the group, while other ranks waited for it in %s", rank, name));
+        return ranks_.fail_quietly(static_cast<int>(rank),
+                                   format_text("rank %u left the group, while other ranks waited for it in "
+                                               "%s; all ranks must make the same calls",
+                                               rank, name));
   if (ask) ranks_.ask();
   if (late) ranks_.give_up(late->name, late->number, late->peers);
 }

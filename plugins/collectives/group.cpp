@@ -164,7 +164,8 @@ void Group::compare_sizes(std::span<const weir_transfer> transfers) {
     parts.push_back({transfer.peer, &sizes[i], sizeof sizes[i], transfer.receive != 0});
   }
   if (!to_self.empty())
-    ranks_->fail(static_cast<int>(rank()), format_text("rank %u sends to itself without a receive", rank()));
+    ranks_->fail(static_cast<int>(rank()),
+                 format_text("rank %u sends to itself without a receive; pass both to one exchange", rank()));
   if (!validates()) return;
   ranks_->transfer(parts);
   for (std::size_t i = 0; i < transfers.size(); ++i)

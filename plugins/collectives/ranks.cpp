@@ -209,9 +209,10 @@ void Ranks::transfer(std::span<const Part> parts) {
 void Ranks::judge(std::span<const std::shared_ptr<Message>> messages) {
   for (const auto& message : messages)
     if (!message->done && peers_[message->peer].left)
-      fail_locked(
-          static_cast<int>(message->peer),
-          format_text("rank %u left the group, while other ranks waited for it in %s", message->peer, last_));
+      fail_locked(static_cast<int>(message->peer),
+                  format_text("rank %u left the group, while other ranks waited for it in %s; all ranks must "
+                              "make the same calls",
+                              message->peer, last_));
 }
 
 void Ranks::ask_locked() {
@@ -265,8 +266,9 @@ void Ranks::give_up_locked(const char* name, std::uint64_t number, Channel chann
     text += (text.empty() ? "" : ", ") + describe(rank);
   }
   set_failure(late.empty() ? -1 : static_cast<int>(late.front()),
-              format_text("no answer within %g s: %s, while other ranks waited for it in %s", seconds(limit_),
-                          text.empty() ? "the device did not finish" : text.c_str(), name),
+              format_text("no answer within %g s: %s, while other ranks waited for it in %s; make the same "
+                          "calls on all ranks, or raise JoinOptions::limit",
+                          seconds(limit_), text.empty() ? "the device did not finish" : text.c_str(), name),
               true);
 }
 

@@ -71,11 +71,16 @@ void write_address(const std::string& path, const std::string& address) {
   const std::string half = path + ".new";
   unlink(half.c_str());
   const int file = open(half.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) sdk::fail_system(errno, "cannot write %.300s, where the ranks meet", half.c_str());
+  if (file < 0)
+    sdk::fail_system(errno,
+                     "cannot write %.300s, where the ranks meet (give a path that all ranks may write)",
+                     half.c_str());
   const bool written = write(file, address.data(), address.size()) == static_cast<ssize_t>(address.size());
   const int error = errno;
   if (close(file) != 0 || !written || rename(half.c_str(), path.c_str()) != 0)
-    sdk::fail_system(written ? errno : error, "cannot write %.300s, where the ranks meet", path.c_str());
+    sdk::fail_system(written ? errno : error,
+                     "cannot write %.300s, where the ranks meet (give a path that all ranks may write)",
+                     path.c_str());
 }
 
 std::string own_host() {
@@ -285,7 +290,8 @@ Table meet(const Place& place, const weir_group_options& options, const std::str
     std::this_thread::sleep_for(pause);
   }
   sdk::fail(weir_error_rank,
-            "no answer within %g s: rank 0 did not join the group (it was expected at %.200s)",
+            "no answer within %g s: rank 0 did not join the group (it was expected at %.200s); start all "
+            "ranks, or raise JoinOptions::limit",
             seconds(options.limit), place.meeting.c_str());
 }
 

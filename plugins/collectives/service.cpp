@@ -208,7 +208,9 @@ void Ranks::lose(std::uint32_t rank) {
   if (peers_[rank].left || leaving_ || ending_) return;
   set_failure(
       static_cast<int>(rank),
-      format_text("rank %u has ended without leaving the group: its process was killed or exited", rank),
+      format_text(
+          "rank %u has ended without leaving the group: its process was killed or exited; see its output",
+          rank),
       true);
 }
 

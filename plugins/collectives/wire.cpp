@@ -42,7 +42,8 @@ Target resolve(const std::string& address) {
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); error != 0 || !found)
-    sdk::fail(WEIR_ERROR_INVALID, "the host '%.200s', where the ranks meet, cannot be found: %s",
+    sdk::fail(WEIR_ERROR_INVALID,
+              "the host '%.200s', where the ranks meet, cannot be found: %s; correct the address",
               host.c_str(), gai_strerror(error));
   std::memcpy(&target.value, found->ai_addr, found->ai_addrlen);
   target.size = found->ai_addrlen;

@@ -124,7 +124,7 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
   sdk::fail(WEIR_ERROR_CODE_OBJECT,
             "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'ptx' for "
             "targets up "
-            "to sm_%d%d, and 'cubin' for sm_%d0 to sm_%d%d",
+            "to sm_%d%d, and 'cubin' for sm_%d0 to sm_%d%d; compile it for one of them",
             object.name, object.format, object.target, major, minor, major, major, minor);
 }
 
@@ -151,7 +151,9 @@ std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
     end = offset + size;
   }
   if (end > kernel.argument_bytes)
-    sdk::fail(WEIR_ERROR_INVALID, "kernel '%.128s' takes %zu bytes of arguments; layout.argument_bytes is %u",
+    sdk::fail(WEIR_ERROR_INVALID,
+              "kernel '%.128s' takes %zu bytes of arguments; layout.argument_bytes is %u; list its "
+              "parameters as its source declares them",
               kernel.name.c_str(), end, kernel.argument_bytes);
   return end;
 }

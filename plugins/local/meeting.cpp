@@ -80,7 +80,7 @@ void Meeting::take_seat(const weir_group_options& options, const Lock&) {
     sdk::fail(WEIR_ERROR_INVALID,
               "rank %u joins with size %u, limit %g s and validate %u; the ranks before it gave size %u, "
               "limit %g s and "
-              "validate %d",
+              "validate %d; all ranks must give the same",
               options.rank, options.size, seconds(std::chrono::nanoseconds(options.limit)), options.validate,
               size_, seconds(limit_), validate_);
   if (ranks_[options.rank].joined)
@@ -130,12 +130,15 @@ void Meeting::wait(Lock& lock, Done done, Missing missing) {
     const auto [ranks, doing] = missing();
     std::vector<std::uint32_t> gone = ranks;
     std::erase_if(gone, [&](std::uint32_t rank) { return !ranks_[rank].left; });
-    if (!gone.empty()) fail_group(static_cast<int>(gone.front()), describe(gone, doing));
+    if (!gone.empty())
+      fail_group(static_cast<int>(gone.front()),
+                 describe(gone, doing) + "; all ranks must make the same calls");
     if (changed_.wait_until(lock, until) != std::cv_status::timeout || done()) continue;
     check();
     const auto [late, what] = missing();
     fail_group(static_cast<int>(late.front()),
-               format_text("no answer within %g s: ", seconds(limit_)) + describe(late, what));
+               format_text("no answer within %g s: ", seconds(limit_)) + describe(late, what) +
+                   "; make the same calls on all ranks, or raise JoinOptions::limit");
   }
 }
 
@@ -198,7 +201,7 @@ std::byte* Meeting::scratch(std::uint32_t rank, std::uint64_t bytes) {
     }
   meet(rank);
   if (scratch_.size() < bytes)
-    sdk::fail(WEIR_ERROR_OUT_OF_MEMORY, "the host has no %llu bytes for a reduction",
+    sdk::fail(WEIR_ERROR_OUT_OF_MEMORY, "the host has no %llu bytes for a reduction; reduce smaller arrays",
               static_cast<unsigned long long>(bytes));
   return scratch_.data();
 }

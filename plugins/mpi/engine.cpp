@@ -77,11 +77,14 @@ void Engine::start(const Launch& launch, Clock::time_point until, double seconds
   for (std::vector<std::uint32_t> absent; !(absent = neighbours_->absent()).empty();
        std::this_thread::sleep_for(2ms)) {
     if (const auto ended = neighbours_->ended(); !ended.empty())
-      sdk::fail(rank_error, "%s did not join the group, and %s ended while it waited",
+      sdk::fail(rank_error,
+                "%s did not join the group, and %s ended while it waited; see the output of the latter",
                 names_of(absent).c_str(), names_of(ended).c_str());
     if (Clock::now() >= until)
-      sdk::fail(rank_error, "no answer within %g s: %s did not join the group", seconds,
-                names_of(absent).c_str());
+      sdk::fail(
+          rank_error,
+          "no answer within %g s: %s did not join the group; start all ranks, or raise JoinOptions::limit",
+          seconds, names_of(absent).c_str());
   }
   Lock lock(mutex_);
   if (state_ == State::idle) {
@@ -93,7 +96,7 @@ void Engine::start(const Launch& launch, Clock::time_point until, double seconds
   if (!changed_.wait_until(lock, until, [&] { return state_ != State::starting; }))
     sdk::fail(rank_error,
               "MPI_Init_thread did not return within %g s; it waits until every rank on every machine has "
-              "joined (%s)",
+              "joined (%s); start all ranks, or raise JoinOptions::limit",
               seconds, launch_.by.c_str());
   check_usable();
 }
@@ -144,7 +147,9 @@ void Engine::initialise() {
     check(mpi.init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
     own_ = true;
     if (level < MPI_THREAD_SERIALIZED)
-      sdk::fail(WEIR_ERROR_UNSUPPORTED, "this MPI has thread level %d; expected MPI_THREAD_SERIALIZED (%d)",
+      sdk::fail(WEIR_ERROR_UNSUPPORTED,
+                "this MPI has thread level %d; expected MPI_THREAD_SERIALIZED (%d); install an MPI that was "
+                "built with threads",
                 level, MPI_THREAD_SERIALIZED);
     mpi.comm_set_errhandler(mpi.world, mpi.errors_return);
   }

@@ -145,15 +145,16 @@ void Membership::judge(const std::vector<Request>& requests) {
   for (const Request& request : requests) {
     const std::uint32_t peer = request.part.peer;
     if (left_[peer])
-      fail_locked(static_cast<int>(peer),
-                  format_text("rank %u left the group, while other ranks waited for it in %s", peer, last_));
+      fail_locked(static_cast<int>(peer), format_text("rank %u left the group, while other ranks waited for "
+                                                      "it in %s; all ranks must make the same calls",
+                                                      peer, last_));
   }
   for (std::uint32_t rank = 0; rank < size_; ++rank)
     if (engine_.has_ended(rank) && !left_[rank])
       fail_locked(
           static_cast<int>(rank),
           format_text("rank %u has ended without leaving the group: its process was killed or exited, while "
-                      "other ranks waited for it in %s",
+                      "other ranks waited for it in %s; see the output of that rank",
                       rank, last_));
 }
 
@@ -202,8 +203,9 @@ void Membership::give_up(const std::vector<Request>& requests) {
     }
   }
   fail_locked(static_cast<int>(late.front()),
-              format_text("no answer within %g s: %s, while other ranks waited for it in %s", seconds(limit_),
-                          text.c_str(), last_));
+              format_text("no answer within %g s: %s, while other ranks waited for it in %s; make the same "
+                          "calls on all ranks, or raise JoinOptions::limit",
+                          seconds(limit_), text.c_str(), last_));
 }
 
 // After a failure, MPI must not access the caller's memory. A receive that no message has met can be

@@ -55,7 +55,8 @@ TEST_P(Refusals, ArgumentsAreCheckedWhenTheyAreRecorded) {
   EXPECT_THAT(refused([&] { builder.fill(foreign, 1); }), HasSubstr("but the graph is for"));
   const Graph graph = builder.build();
   EXPECT_EQ(graph.size(), 0u);
-  EXPECT_THAT(refused([&] { graph.launch(other.default_stream()); }), HasSubstr("but the stream is of"));
+  EXPECT_THAT(refused([&] { graph.launch(other.default_stream()); }),
+              AllOf(HasSubstr("but the stream is of"), HasSubstr("record a graph for each device")));
 }
 
 // With and without peer copies of the driver: a graph belongs to one device.

@@ -115,16 +115,22 @@ TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
   const std::int64_t n = 10;
   const std::int32_t v = 1;
   EXPECT_THAT(launch({1, 1}, {x, n}),
-              AllOf(HasSubstr("add_value"), HasSubstr("expects 3 arguments, found 2")));
+              AllOf(HasSubstr("add_value"), HasSubstr("expects 3 arguments, found 2; pass one for each")));
   EXPECT_THAT(launch({1, 1}, {n, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr("expected an array")));
   EXPECT_THAT(launch({1, 1}, {x, x, v}), AllOf(HasSubstr("argument 2"), HasSubstr("expected a value")));
   EXPECT_THAT(launch({1, 1}, {x, v, v}), AllOf(HasSubstr("argument 2"), HasSubstr("8 bytes, found 4")));
-  EXPECT_THAT(launch({1, 1}, {foreign, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr(other.name())));
+  EXPECT_THAT(launch({1, 1}, {foreign, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr(other.name()),
+                                                     HasSubstr("copy the array there first")));
   EXPECT_THAT(launch({0, 1}, {x, n, v}), HasSubstr("at least 1"));
   EXPECT_THAT(launch({1, {1, 0}}, {x, n, v}), HasSubstr("at least 1"));
   EXPECT_THAT(launch({1, 0xffffffffu}, {x, n, v}), HasSubstr("beyond what " + device.name() + " takes"));
   EXPECT_THAT(launch({1, 1, 0xffffffffu}, {x, n, v}), HasSubstr("shared memory"));
-  error_of(ErrorCode::invalid, [&] { kernels.add_value.launch(other.default_stream(), {1, 1}, {x, n, v}); });
+  EXPECT_THAT(error_of(ErrorCode::invalid,
+                       [&] {
+                         kernels.add_value.launch(other.default_stream(), {1, 1}, {x, n, v});
+                       }),
+              AllOf(HasSubstr("'add_value' is loaded on " + device.name()),
+                    HasSubstr("but the stream is of " + other.name() + "; load the module on that device")));
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
 }
 

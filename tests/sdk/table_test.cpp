@@ -198,7 +198,7 @@ TEST_F(PlainDriver, KernelsDieWithTheirModule) {
   EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_NOT_READY);
   launch.block[0] = 65;
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
-              EndsWith("takes at most 64"));
+              EndsWith("takes at most 64; use a smaller block"));
   const int unloaded = Plain::Kernel::unloaded;
   EXPECT_EQ(table().module_unload(module, nullptr), WEIR_OK);
   EXPECT_EQ(Plain::Kernel::unloaded, unloaded + 1);

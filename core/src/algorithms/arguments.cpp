@@ -56,10 +56,8 @@ void expect_usable(std::string_view function, const StreamRef& stream, std::init
                       "its Array alive until the call returns",
                       function, name));
     if (view.device().state() != device.state())
-      throw Error(
-          ErrorCode::invalid,
-          fmt::format("{}: '{}' is expected on {}, the stream's device, but is on {}; copy it there first",
-                      function, name, device.name(), view.device().name()));
+      detail::throw_other_device(fmt::format("{}: '{}' is on device", function, name), *view.device().state(),
+                                 "but the stream is of", *device.state(), detail::copy_array_there);
   }
 }
 

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_resources(std::string_view what) {
   throw Error(ErrorCode::system,
-              fmt::format("the code generator needs {}: {}", what, strerrordesc_np(errno)));
+              fmt::format("the code generator needs {}: {}; raise ulimit -n, or close descriptors", what,
+                          strerrordesc_np(errno)));
 }
 
 DescriptorPair make_sockets(int type) {

@@ -159,8 +159,8 @@ std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
 
 LoadedPack read_pack(const std::filesystem::path& path, bool trusted) {
   const auto cannot = [&](int error) {
-    throw Error(ErrorCode::system,
-                fmt::format("{}: cannot read the pack: {}", path.string(), strerrordesc_np(error)));
+    throw Error(ErrorCode::system, fmt::format("{}: cannot read the pack: {}; check its path and permissions",
+                                               path.string(), strerrordesc_np(error)));
   };
   std::string bytes;
   struct stat state {};

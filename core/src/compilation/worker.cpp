@@ -42,7 +42,9 @@ Reply answer(Library& library, const std::string& bytes) {
   } catch (const Error& error) {
     return {error};
   } catch (const std::bad_alloc&) {
-    return failed("the code generator has run out of memory");
+    return failed(
+        "the code generator has run out of memory; free memory, or raise the limit of the process or its "
+        "container");
   } catch (const std::exception& error) {
     return failed(std::string("the code generator failed: ") + error.what());
   }

@@ -52,12 +52,9 @@ void order(detail::Block& block, const Order& how) {
   if (how.kind() == Order::Kind::host) return device.memory.wait_for_uses(block);
   detail::StreamState& consumer = detail::live(how.consumer());
   if (&consumer.device != &device)
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format(
-            "the exported array is on device {}, but the consumer's stream is of {}; pass a stream of "
-            "the array's device, or Order::host_waits()",
-            device.device_name(), consumer.device.device_name()));
+    detail::throw_other_device("the exported array is on device", device, "but the consumer's stream is of",
+                               consumer.device,
+                               "pass a stream of the array's device, or Order::host_waits()");
   detail::throw_failure(consumer);
   device.memory.order_after_uses(block, consumer);
 }

@@ -156,9 +156,9 @@ AnyArray from_tensor(const StreamRef& stream, DLManagedTensorVersioned* given, E
                      std::size_t rank, Copy copy) try {
   auto& managed = checked<VersionedTensor>(given);
   if (managed.major != supported_major)  // only the deleter has the same place in all versions
-    throw Error(ErrorCode::invalid,
-                fmt::format("DLPack tensor: it is of version {}.{}; expected version {}.x", managed.major,
-                            managed.minor, supported_major));
+    throw Error(ErrorCode::invalid, fmt::format("DLPack tensor: it is of version {}.{}; expected version "
+                                                "{}.x; update Weir, or export that version",
+                                                managed.major, managed.minor, supported_major));
   return import(stream, managed.tensor, (managed.flags & flag_read_only) != 0, deleter_of(&managed), element,
                 rank, copy);
 } catch (...) {

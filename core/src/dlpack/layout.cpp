@@ -74,7 +74,8 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
   if (tensor.dimensions < 0 || static_cast<std::size_t>(tensor.dimensions) != rank + given)
     refuse(fmt::format("it has {} dimensions; expected {} for an array of {} with rank {}", tensor.dimensions,
                        rank + given, to_string(element), rank));
-  if (tensor.dimensions > 0 && !tensor.shape) refuse("its shape is null");
+  if (tensor.dimensions > 0 && !tensor.shape)
+    refuse("its shape is null; report it to the author of the library that made it");
 
   Layout layout;
   layout.scalar_bytes = size_of(element.scalar);
@@ -94,7 +95,8 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
   if (tensor.strides) layout.strides.assign(tensor.strides, tensor.strides + tensor.dimensions);
   if (lanes) {  // strides count whole elements
     for (std::int64_t& stride : layout.strides)
-      if (__builtin_mul_overflow(stride, element.rows, &stride)) refuse("a stride is larger than any memory");
+      if (__builtin_mul_overflow(stride, element.rows, &stride))
+        refuse("a stride is larger than any memory; report it to the author of the library that made it");
     layout.shape.push_back(element.rows);
     if (tensor.strides) layout.strides.push_back(1);
   }
@@ -126,10 +128,15 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
                  __builtin_add_overflow(reach, part < 0 ? -part : part, &reach) || reach > INT64_MAX / 16;
   }
   if (too_large)
-    refuse(fmt::format("its shape ({}) and strides describe more bytes than any memory has",
-                       fmt::join(layout.shape, ", ")));
+    refuse(
+        fmt::format("its shape ({}) and strides describe more bytes than any memory has; report it to the "
+                    "author of the library that made it",
+                    fmt::join(layout.shape, ", ")));
 
-  if (!tensor.data) refuse(fmt::format("its data is null, but it has {} elements", layout.scalars));
+  if (!tensor.data)
+    refuse(fmt::format(
+        "its data is null, but it has {} elements; report it to the author of the library that made it",
+        layout.scalars));
   layout.address = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
   if (layout.address % layout.scalar_bytes)
     refuse(fmt::format(

@@ -160,7 +160,9 @@ ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
     refuse("its entry point threw an exception; update the layer, or report it to the author");
   }
   if (result == WEIR_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
-  if (result != WEIR_OK) refuse(status.message[0] ? status.message : "its entry point failed without a word");
+  if (result != WEIR_OK)
+    refuse(status.message[0] ? status.message
+                             : "its entry point failed without a word; report it to the author");
   if (!active.layer.table) refuse("its entry point succeeded and returned no table; report it to the author");
   return active;
 }
@@ -245,8 +247,11 @@ const std::string& Layer::library() const noexcept {
 
 void Layer::configure(std::string_view options) const try {
   if (!layer_->layer.configure)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the layer '{}' does not accept settings at run time", layer_->name));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "the layer '{}' does not accept settings at run time; give them in WEIR_LAYERS or to set_layers",
+            layer_->name));
   const std::string text(options);
   Status status;
   const weir_result result = layer_->layer.configure(layer_->layer.self, text.c_str(), &status);
@@ -257,7 +262,9 @@ void Layer::configure(std::string_view options) const try {
 
 std::uint64_t Layer::get(std::string_view name) const try {
   if (!layer_->layer.get)
-    throw Error(ErrorCode::not_found, fmt::format("the layer '{}' keeps no numbers", layer_->name));
+    throw Error(ErrorCode::not_found,
+                fmt::format("the layer '{}' keeps no numbers; ask a layer that does, such as validate",
+                            layer_->name));
   const std::string text(name);
   std::uint64_t number = 0;
   Status status;

@@ -12,7 +12,9 @@ constexpr std::size_t outside = ~std::size_t{0};
 
 std::uint16_t inside(std::size_t component, std::size_t components, const Where& where) {
   if (component < components) return static_cast<std::uint16_t>(component);
-  report("a component outside its Vec or Mat was named", where);
+  report("a component outside its Vec or Mat was named: it has " + std::to_string(components) +
+             ", numbered from 0",
+         where);
   return 0;
 }
 

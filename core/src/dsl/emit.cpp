@@ -35,7 +35,8 @@ Handle emit_extent(std::uint32_t array_trace, std::uint32_t parameter, std::size
   extent.index = parameter;
   extent.component = static_cast<std::uint8_t>(dimension);
   if (dimension >= max_rank) {
-    trace.report("extent(" + std::to_string(dimension) + ") names a dimension that the array does not have",
+    trace.report("extent(" + std::to_string(dimension) +
+                     ") names a dimension that the array does not have: pass one below its rank",
                  where);
     extent.component = 0;
   }

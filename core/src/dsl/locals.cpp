@@ -23,14 +23,16 @@ Place Trace::make_local(ScalarType type, std::size_t components, std::uint64_t c
 
 Handle Trace::get_local(const Place& place, std::size_t component, ScalarType type, const Where& where) {
   if (place.trace != id_) {
-    report("a variable of another kernel, " + kernel_of_trace(place.trace) + ", is read here", where);
+    report("a variable of another kernel, " + kernel_of_trace(place.trace) +
+               ", is read here: pass its value through an array or a Value parameter",
+           where);
     return {id_, ir::no_value};
   }
   const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.component + component);
   const LocalInfo& local = locals_[id];
   if (!is_open(local.block)) {
     report("a variable made at " + at(local.made) +
-               " is read after the loop or branch that it belongs to has ended",
+               " is read after the loop or branch that it belongs to has ended: declare it before that",
            where);
     return {id_, ir::no_value};
   }
@@ -44,14 +46,16 @@ Handle Trace::get_local(const Place& place, std::size_t component, ScalarType ty
 void Trace::set_local(const Place& place, std::size_t component, ScalarType type, const Handle& value,
                       const Where& where) {
   if (place.trace != id_) {
-    report("a variable of another kernel, " + kernel_of_trace(place.trace) + ", is assigned here", where);
+    report("a variable of another kernel, " + kernel_of_trace(place.trace) +
+               ", is assigned here: declare one in this kernel",
+           where);
     return;
   }
   const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.component + component);
   const LocalInfo& local = locals_[id];
   if (!is_open(local.block)) {
     report("a variable made at " + at(local.made) +
-               " is assigned after the loop or branch that it belongs to has ended",
+               " is assigned after the loop or branch that it belongs to has ended: declare it before that",
            where);
     return;
   }

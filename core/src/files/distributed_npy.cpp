@@ -66,7 +66,9 @@ class Own {
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
   std::filesystem::rename(from, to, error);
-  if (error) throw Error(ErrorCode::system, to.string() + ": cannot write the file: " + error.message());
+  if (error)
+    throw Error(ErrorCode::system, to.string() + ": cannot write the file: " + error.message() +
+                                       "; choose a folder that this user may write, with enough space");
 }
 
 }  // namespace

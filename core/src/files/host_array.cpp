@@ -54,7 +54,8 @@ std::size_t HostArray::size() const noexcept {
 void HostArray::check_type(ScalarType wanted) const {
   if (wanted != type)
     throw Error(ErrorCode::invalid, "the array holds " + std::string(to_string(type)) +
-                                        ", but values() was asked for " + std::string(to_string(wanted)));
+                                        ", but values() was asked for " + std::string(to_string(wanted)) +
+                                        "; ask for the type that it holds");
 }
 
 HostArray HostArray::from_bytes(ScalarType type, std::vector<std::int64_t> shape,

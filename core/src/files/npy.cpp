@@ -55,7 +55,7 @@ class HeaderReader {
     skip_spaces();
     if (!rest_.empty()) fail("expected the end of the .npy header after '}', found " + found());
     for (std::size_t k = 0; k < keys.size(); ++k)
-      if (!read_[k]) fail("the .npy header has no key '" + std::string(keys[k]) + "'");
+      if (!read_[k]) fail("the .npy header has no key '" + std::string(keys[k]) + "'; save it again");
     return header;
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -72,7 +72,8 @@ class HeaderReader {
     if (known == keys.size())
       fail("the .npy header has the unknown key '" + without_control_characters(key) +
            "'; expected 'descr', 'fortran_order' and 'shape'");
-    if (std::exchange(read_[known], true)) fail("the .npy header has the key '" + key + "' twice");
+    if (std::exchange(read_[known], true))
+      fail("the .npy header has the key '" + key + "' twice; save it again");
     if (known == 0) read_type(header);
     if (known == 1) header.fortran_order = boolean();
     if (known == 2) header.shape = shape();
@@ -201,9 +202,9 @@ void files::swap_bytes(std::span<std::byte> data, std::size_t size) {
 std::uint64_t files::npy_data_begin(std::string_view text, const std::string& name) {
   const auto fail = [&](const char* what) { throw Error(ErrorCode::parse, name + ": " + what); };
   if (!text.starts_with(magic) || text.size() < 10 || text[6] < 1 || text[6] > 3 || text[7] != 0)
-    fail("it is not an .npy file of version 1.0 to 3.0");
+    fail("it is not an .npy file of version 1.0 to 3.0; save it with numpy.save");
   const std::size_t length_bytes = text[6] >= 2 ? 4 : 2;
-  if (text.size() < 8 + length_bytes) fail("the .npy header is cut off");
+  if (text.size() < 8 + length_bytes) fail("the .npy header is cut off; save it again");
   std::uint64_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(text[8 + i]);
   return 8 + length_bytes + length;
@@ -212,7 +213,8 @@ std::uint64_t files::npy_data_begin(std::string_view text, const std::string& na
 files::NpyHeader files::parse_npy_header(std::string_view text, std::uint64_t file_bytes,
                                          const std::string& name) {
   const std::uint64_t begin = npy_data_begin(text, name);
-  if (begin > text.size()) throw Error(ErrorCode::parse, name + ": the .npy header is cut off");
+  if (begin > text.size())
+    throw Error(ErrorCode::parse, name + ": the .npy header is cut off; save it again");
   const std::size_t header_begin = text[6] >= 2 ? 12 : 10;
   HeaderReader reader(text.substr(header_begin, begin - header_begin), name);
   NpyHeader header = reader.read();

@@ -62,7 +62,7 @@ struct Directory {
 };
 
 Directory find_directory(const Reader& zip) {
-  if (zip.size() < end_bytes) zip.fail("it is not an .npz file");
+  if (zip.size() < end_bytes) zip.fail("it is not an .npz file; save it with numpy.savez");
   const std::size_t first = zip.size() - std::min(zip.size(), end_bytes + max_comment);
   for (std::size_t at = zip.size() - end_bytes + 1; at-- > first;) {
     if (zip.u32(at) != end_signature || at + end_bytes + zip.u16(at + 20) != zip.size()) continue;
@@ -74,7 +74,7 @@ Directory find_directory(const Reader& zip) {
     }
     return directory;
   }
-  zip.fail("it is not an .npz file");
+  zip.fail("it is not an .npz file; save it with numpy.savez");
 }
 
 struct Entry {

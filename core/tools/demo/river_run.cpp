@@ -366,14 +366,15 @@ void check_options(const RiverOptions& options) {
 
 void conclude(const RiverReport& report, std::ostream& log, const std::string& written) {
   if (!(std::abs(report.imbalance) <= balance_tolerance)) {
-    throw Error(ErrorCode::unknown, "the water balance is off by " + short_number(report.imbalance) +
-                                        " of all the water, expected at most " +
-                                        short_number(balance_tolerance) +
-                                        "; the device computes incorrectly");
+    throw Error(ErrorCode::unknown,
+                "the water balance is off by " + short_number(report.imbalance) +
+                    " of all the water, expected at most " + short_number(balance_tolerance) +
+                    "; the device computes incorrectly; choose another with --device, and report it");
   }
   if (!report.same_bits)
     throw Error(ErrorCode::unknown,
-                "the results with and without regions differ; the device computes incorrectly");
+                "the results with and without regions differ; the device computes incorrectly; choose "
+                "another with --device, and report it");
   log << "wrote     " << written << '\n' << std::flush;
 }
 

@@ -106,7 +106,8 @@ std::byte* CodeImage::address_of(const ElfFile& file, const ElfFile::Symbol& sym
   for (std::size_t i = 0; !found && i < needed_.size(); ++i) found = dlsym(needed_[i], symbol.name.data());
   if (!found && symbol.bind != STB_WEAK)
     throw ElfError("needs '" + std::string(symbol.name) +
-                   "', which neither it nor the process nor a library that it names defines");
+                   "', which neither it nor the process nor a library that it names defines; link the "
+                   "library or object that defines it");
   return static_cast<std::byte*>(found);
 }
 

@@ -18,14 +18,16 @@ void check_target(const weir_code_object& object) {
   if (std::string_view(format) != format_name || !executes(target))
     fail(WEIR_ERROR_CODE_OBJECT,
          "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format '%s' for "
-         "targets %s",
+         "targets %s; compile it for one of them",
          object.name ? object.name : "", format, target, format_name, executed_targets().c_str());
 }
 
 weir_cpu_kernel find_function(const Module& module, const char* name) {
   void* const function = module.image->function(name);
   if (!function)
-    fail(WEIR_ERROR_NOT_FOUND, "module '%.64s' exports no function '%.128s'", module.name.c_str(), name);
+    fail(WEIR_ERROR_NOT_FOUND,
+         "module '%.64s' exports no function '%.128s'; give its exported name, and declare it extern \"C\"",
+         module.name.c_str(), name);
   return reinterpret_cast<weir_cpu_kernel>(function);
 }
 

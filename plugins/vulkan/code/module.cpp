@@ -79,12 +79,12 @@ void check_capabilities(const PhysicalDevice& device, const SpirvModule& module,
     if (found == std::end(capabilities))
       sdk::fail(WEIR_ERROR_CODE_OBJECT,
                 "code object '%.64s' needs SPIR-V's capability %u, which this driver does "
-                "not enable",
+                "not enable; compile it without",
                 name, number);
     if (!found->present(device))
       sdk::fail(WEIR_ERROR_CODE_OBJECT,
                 "code object '%.64s' needs SPIR-V's capability %s, which device '%s' "
-                "lacks",
+                "lacks; compile it without, or use another device",
                 name, found->name, device.properties.deviceName);
   }
 }
@@ -96,7 +96,7 @@ void check_target(const weir_code_object& object) {
     return;
   sdk::fail(WEIR_ERROR_CODE_OBJECT,
             "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format "
-            "'spirv-vulkan' for targets up to vulkan1.3",
+            "'spirv-vulkan' for targets up to vulkan1.3; compile it for one of them",
             object.name, object.format, object.target);
 }
 
@@ -106,7 +106,8 @@ Module& Device::load_module(const weir_code_object& object) {
   check_present();
   check_target(object);
   if (object.size % sizeof(std::uint32_t))
-    sdk::fail(WEIR_ERROR_CODE_OBJECT, "code object '%.64s' has %llu bytes; SPIR-V consists of 4-byte words",
+    sdk::fail(WEIR_ERROR_CODE_OBJECT,
+              "code object '%.64s' has %llu bytes; SPIR-V consists of 4-byte words; load the whole file",
               object.name, static_cast<unsigned long long>(object.size));
   std::vector<std::uint32_t> words(object.size / sizeof(std::uint32_t));
   std::memcpy(words.data(), object.data, object.size);

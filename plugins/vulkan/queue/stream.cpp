@@ -66,7 +66,7 @@ void Stream::wait(Event& event) {
   if (event.device != device)
     sdk::fail(WEIR_ERROR_UNSUPPORTED,
               "the event is of device %u and the stream of device %u; Vulkan's semaphores order work of one "
-              "device",
+              "device; wait on the host",
               event.device->index, device->index);
   const Mark mark = event.mark();
   std::lock_guard lock(line->recording);

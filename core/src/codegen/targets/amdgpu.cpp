@@ -105,7 +105,9 @@ class AmdgpuModel final : public GpuModel {
     std::string message;
     const llvm::Triple triple(amdgpu_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
-    if (!found) refuse("code generation for AMD GPUs is missing from LLVM: " + message);
+    if (!found)
+      refuse("code generation for AMD GPUs is missing from LLVM: " + message +
+             "; reinstall weir-codegen, or build it with an LLVM that has this target");
     // Checked first, because LLVM prints messages about unknown processors.
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))

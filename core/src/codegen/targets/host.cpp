@@ -59,7 +59,9 @@ class HostModel final : public DeviceModel {
     const llvm::Triple triple(host_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found)
-      throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
+      throw Error(ErrorCode::unsupported,
+                  "code generation for x86-64 is missing from LLVM: " + message +
+                      "; reinstall weir-codegen, or build it with an LLVM that has this target");
     // Checked first, because LLVM prints messages about unknown processors.
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))

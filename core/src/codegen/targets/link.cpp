@@ -28,8 +28,8 @@ using Object = llvm::SmallVectorImpl<char>;
 DescriptorPair open_pipe() {
   DescriptorPair pipe = private_pipe();
   if (pipe.first.get() < 0)
-    throw Error(ErrorCode::compile,
-                std::string("linking a kernel: cannot make a pipe: ") + std::strerror(errno));
+    throw Error(ErrorCode::compile, std::string("linking a kernel: cannot make a pipe: ") +
+                                        std::strerror(errno) + "; raise ulimit -n, or close descriptors");
   return pipe;
 }
 
@@ -142,7 +142,8 @@ std::vector<std::byte> link_shared_object(const Object& object, std::initializer
     const OptionsLost alone;
     if (!usable)
       throw Error(ErrorCode::compile,
-                  "linking a kernel: the linker failed before and cannot be used again in this process");
+                  "linking a kernel: the linker failed before and cannot be used again in this process; "
+                  "start the process again");
     const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
     usable = result.canRunAgain;
     if (result.retCode != 0) throw Error(ErrorCode::compile, "linking a kernel: " + out.str());

@@ -149,7 +149,9 @@ class PtxModel final : public GpuModel {
     std::string message;
     const llvm::Triple triple(ptx_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
-    if (!found) refuse("code generation for NVIDIA GPUs is missing from LLVM: " + message);
+    if (!found)
+      refuse("code generation for NVIDIA GPUs is missing from LLVM: " + message +
+             "; reinstall weir-codegen, or build it with an LLVM that has this target");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only

@@ -108,7 +108,9 @@ class SpirvModel final : public GpuModel {
           "'" + name_ +
           "' is not a Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
     if (!has(feature::int64))
-      refuse("code for Vulkan needs the device's feature int64, because addresses are 64-bit integers");
+      refuse(
+          "code for Vulkan needs the device's feature int64, because addresses are 64-bit integers; use "
+          "another device");
     const std::uint32_t lanes = std::bit_floor(target.lanes);
     if (lanes < 32) return;
     if (has(feature::subgroup_shuffle)) exchange_ = std::min(lanes, std::uint32_t(ir::reduce_lanes));
@@ -120,7 +122,9 @@ class SpirvModel final : public GpuModel {
     std::string message;
     const llvm::Triple triple(spirv_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
-    if (!found) refuse("code generation for SPIR-V is missing from LLVM: " + message);
+    if (!found)
+      refuse("code generation for SPIR-V is missing from LLVM: " + message +
+             "; reinstall weir-codegen, or build it with an LLVM that has this target");
     return std::unique_ptr<llvm::TargetMachine>(
         found->createTargetMachine(triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt,
                                    llvm::CodeGenOptLevel::Aggressive));

@@ -340,7 +340,10 @@ Manifest examine_manifest(const fs::path& file) try {
   if (descriptor.get() < 0) cannot(file, "opened");
   if (fstat(descriptor.get(), &info) != 0) cannot(file, "examined");
   if (!S_ISREG(info.st_mode))
-    throw Error(ErrorCode::system, fmt::format("the manifest {} is not a regular file", file.string()));
+    throw Error(
+        ErrorCode::system,
+        fmt::format("the manifest {} is not a regular file; pass the .json file of a driver or communicator",
+                    file.string()));
   return examine_manifest(read_text(descriptor.get(), file), file);
 } catch (...) {
   detail::rethrow_as_error();

@@ -46,8 +46,9 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
     case ScalarType::f64:
       return WEIR_F64;
     default:
-      throw Error(ErrorCode::unsupported,
-                  "all_reduce needs elements of integers or floats; the array has others");
+      throw Error(
+          ErrorCode::unsupported,
+          "all_reduce needs elements of integers or floats; the array has others; convert them first");
   }
 }
 
@@ -136,7 +137,8 @@ const std::string& Communicator::name() const noexcept {
 void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& values, Reduction reduction) const
     try {
   if (reduction > Reduction::maximum)
-    throw Error(ErrorCode::invalid, fmt::format("all_reduce: the reduction is {}, which is none of Reduction",
+    throw Error(ErrorCode::invalid, fmt::format("all_reduce: the reduction is {}, which is none of "
+                                                "Reduction; pass Reduction::sum, product, minimum or maximum",
                                                 static_cast<std::uint32_t>(reduction)));
   const std::uint32_t type = scalar_of(values);
   const std::uint64_t count = values.size() * (values.element().size() / size_of(values.element().scalar));

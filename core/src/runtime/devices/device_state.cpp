@@ -165,8 +165,10 @@ DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const we
   DeviceState*& state = r.devices[{&driver, index}];
   if (state) return *state;
   if (r.count == max_devices)
-    throw Error(ErrorCode::system,
-                fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
+    throw Error(
+        ErrorCode::system,
+        fmt::format("this process uses {} devices, the most that Weir keeps; use fewer, or several processes",
+                    max_devices));
   state = new DeviceState(driver, index, r.count, info);
   r.by_number[r.count++].store(state, std::memory_order_release);
   return *state;
@@ -213,6 +215,16 @@ void throw_dead(std::string_view what) {
           "this {0} does not exist: it was destroyed, moved from, or never created; keep its owner alive "
           "while it is used",
           what));
+}
+
+std::string other_device_words(std::string_view object, const DeviceState& its, std::string_view user,
+                               const DeviceState& wanted, std::string_view remedy) {
+  return fmt::format("{} {}, {} {}; {}", object, its.device_name(), user, wanted.device_name(), remedy);
+}
+
+void throw_other_device(std::string_view object, const DeviceState& its, std::string_view user,
+                        const DeviceState& wanted, std::string_view remedy) {
+  throw Error(ErrorCode::invalid, other_device_words(object, its, user, wanted, remedy));
 }
 
 StreamState& live(const StreamRef& stream) {

@@ -92,4 +92,13 @@ StreamState& live(const StreamRef& stream);
 EventState& live(const EventRef& event);
 [[noreturn]] void throw_dead(std::string_view what);
 
+/// The message about an object of another device than its user: "the graph is for cpu:0, but the stream is of
+/// cuda:0; ...". `object` and `user` are the words before the names of the devices.
+std::string other_device_words(std::string_view object, const DeviceState& its, std::string_view user,
+                               const DeviceState& wanted, std::string_view remedy);
+[[noreturn]] void throw_other_device(std::string_view object, const DeviceState& its, std::string_view user,
+                                     const DeviceState& wanted, std::string_view remedy);
+/// The remedy for an array of another device.
+inline constexpr std::string_view copy_array_there = "copy the array there first";
+
 }  // namespace weir::detail

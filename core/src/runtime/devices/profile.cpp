@@ -73,8 +73,9 @@ using detail::ProfileState;
 
 Profile::Profile(const Device& device) try {
   if (!device.info().has(Capability::timed_events)) {
-    throw Error(ErrorCode::unsupported, device.name() + " cannot be profiled: its driver '" +
-                                            device.driver() + "' has no timed events");
+    throw Error(ErrorCode::unsupported,
+                device.name() + " cannot be profiled: its driver '" + device.driver() +
+                    "' has no timed events; time the work on the host, between calls of synchronize()");
   }
   state_ = std::make_unique<ProfileState>(*device.state());
   state_->previous = detail::innermost_profile;

@@ -54,7 +54,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
       ErrorCode::assertion,
       fmt::format(
           "a kernel on {} failed at site {}, index ({}, {}, {}, {}), which belongs to no kernel that is "
-          "still known",
+          "still known; keep kernels alive until the stream is synchronized",
           stream.device.device_name(), record.site, record.index[0], record.index[1], record.index[2],
           record.index[3]),
       kernel ? kernel->name : std::string(), std::string(), 0);
@@ -163,7 +163,8 @@ std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const 
   const std::uint32_t first = table.next;
   if (count > ~first)
     throw Error(ErrorCode::system,
-                "too many kernels with asserts, bounds checks or prints were loaded in this process");
+                "too many kernels with asserts, bounds checks or prints were loaded in this process; build "
+                "each kernel once and keep it");
   table.by_first.emplace(first, Sites{count, std::move(source)});
   table.next = first + count;
   return first;

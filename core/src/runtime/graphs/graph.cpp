@@ -81,8 +81,10 @@ Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view
                 "the node is not of this graph; pass a node that this graph's builder returned");
   Call* call = std::get_if<Call>(&graph.calls[index].what);
   if (!call)
-    throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}; found arguments for {}",
-                                                index + 1, describe_work(graph.calls[index]), expected));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("call {} of the graph is {}; found arguments for {}; pass the node of such a call",
+                    index + 1, describe_work(graph.calls[index]), expected));
   return *call;
 }
 
@@ -97,8 +99,8 @@ void Graph::launch(const StreamRef& on) const try {
   const GraphState& graph = alive(state_);
   StreamState& stream = detail::live(on);
   if (&stream.device != &graph.device)
-    throw Error(ErrorCode::invalid, fmt::format("the graph is for {}, but the stream is of {}",
-                                                graph.device.device_name(), stream.device.device_name()));
+    detail::throw_other_device("the graph is for", graph.device, "but the stream is of", stream.device,
+                               "record a graph for each device");
   for (const auto& [block, generation] : graph.blocks)
     if (block->generation.load(std::memory_order_acquire) != generation) [[unlikely]]
       throw_dead_array(graph);

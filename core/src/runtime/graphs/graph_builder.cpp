@@ -85,8 +85,8 @@ void GraphBuilder::launch(const TaskList& tasks) try {
   if (!tasks.state()) detail::throw_dead("task list");
   const detail::TaskListState& list = *tasks.state();
   if (&list.device != &graph.device)
-    throw Error(ErrorCode::invalid, "the task list is for " + list.device.device_name() +
-                                        ", but the graph is for " + graph.device.device_name());
+    detail::throw_other_device("the task list is for", list.device, "but the graph is for", graph.device,
+                               "make a task list for each device");
   TaskRecorder recorder(graph, list);
   const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
   try {

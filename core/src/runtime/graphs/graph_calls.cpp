@@ -17,16 +17,15 @@ constexpr std::size_t scalar_alignment = 16;
 void check_place(const DeviceState& device, const AnyArrayView& view) {
   const Block& block = live(view);
   if (&block.device != &device)
-    throw Error(ErrorCode::invalid,
-                fmt::format("the array is on device {}, but the graph is for {}; copy the array there "
-                            "first",
-                            block.device.device_name(), device.device_name()));
+    throw_other_device("the array is on device", block.device, "but the graph is for", device,
+                       copy_array_there);
 }
 
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host != view.size_bytes())
     throw Error(ErrorCode::invalid,
-                fmt::format("a copy needs {} bytes of host memory; found {}", view.size_bytes(), host));
+                fmt::format("a copy needs {} bytes of host memory; found {}; pass as many, or copy a slice",
+                            view.size_bytes(), host));
 }
 
 /// A copy or fill of no bytes becomes an empty node, because some vendors reject copies of no bytes.
@@ -116,9 +115,8 @@ GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelSta
                       const LaunchShape& shape, std::span<const KernelArgument> arguments) {
   if (!kernel) throw_dead("kernel");
   if (&kernel->module->device != &device)
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the graph is for {}", kernel->name(),
-                            kernel->module->device.device_name(), device.device_name()));
+    throw_other_device(fmt::format("kernel '{}' is loaded on", kernel->name()), kernel->module->device,
+                       "but the graph is for", device, "load the module on that device too");
   check_shape(device, kernel->name(), shape);
   KernelCall call{kernel, shape, std::vector<std::byte>(kernel->argument_bytes), -1, -1};
   pack(*kernel, arguments, call.arguments.data());
@@ -139,10 +137,9 @@ GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayV
   check_place(device, to);
   check_place(device, from);
   if (from.size_bytes() != to.size_bytes())
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the destination {}",
-                    from.size_bytes(), to.size_bytes()));
+    throw Error(ErrorCode::invalid, fmt::format("a copy between arrays needs equal sizes; the source has {} "
+                                                "bytes, the destination {}; copy a slice of the larger",
+                                                from.size_bytes(), to.size_bytes()));
   if (overlap(to, from))
     throw Error(ErrorCode::invalid,
                 "a copy between overlapping parts of one array; copy through a third array");

@@ -114,8 +114,9 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
   if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' expects {}, found {}", program.name(),
-                                                count_of(parameters.size(), "argument"), arguments.size()));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' expects {}, found {}; pass one for each parameter, after the stream",
+                            program.name(), count_of(parameters.size(), "argument"), arguments.size()));
   if (!has_layouts(program, arguments)) [[unlikely]]
     refuse_layout(program, arguments);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -133,13 +134,15 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
       refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
     const AnyArrayView& view = *argument.array;
     if (!is_alive(view)) [[unlikely]]
-      refuse(program, i, "the array does not exist: it was freed, moved from, or never created");
+      refuse(program, i,
+             "the array does not exist: it was freed, moved from, or never created; keep its Array alive "
+             "until the call returns");
     if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
       refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
     if (&view.block()->device != &device) [[unlikely]]
       refuse(program, i,
-             fmt::format("the array is on device {}, but the stream is of {}; copy the array there first",
-                         view.block()->device.device_name(), device.device_name()));
+             other_device_words("the array is on device", view.block()->device, "but the stream is of",
+                                device, copy_array_there));
   }
   for (const passes::AliasCheck& check : program.plan->alias_checks) {
     const AnyArrayView& written = *arguments[check.written].array;

@@ -78,7 +78,8 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
     });
     if (!info.host_pointer)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
+                  fmt::format("the {} driver's pinned memory has no host address; update the driver",
+                              device_->driver().name()));
   } catch (...) {
     device_->call_no_throw(
         [&](weir_status* status) { return device_->table().memory_free(allocation, status); });
@@ -162,7 +163,7 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
   StreamState& state = live(on);
   if (&state.device != device.state())
     throw Error(ErrorCode::invalid, "an array of " + device.name() + " cannot be allocated on a stream of " +
-                                        state.device.device_name());
+                                        state.device.device_name() + "; use a stream of the array's device");
   detail::throw_failure(state);
   block_ = state.device.memory.allocate(state, static_cast<std::uint64_t>(bytes));
   generation_ = block_->generation.load(std::memory_order_relaxed);

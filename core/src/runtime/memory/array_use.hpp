@@ -35,9 +35,8 @@ template <class What>
 Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
   Block& block = live(view);
   if (&block.device != &stream.device) [[unlikely]]
-    throw Error(ErrorCode::invalid, what() + " is on device " + block.device.device_name() +
-                                        ", but the stream is of " + stream.device.device_name() +
-                                        "; copy the array there first");
+    throw_other_device(what() + " is on device", block.device, "but the stream is of", stream.device,
+                       copy_array_there);
   block.device.memory.use(block, stream);
   return block;
 }

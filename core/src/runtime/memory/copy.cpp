@@ -39,9 +39,9 @@ void copy_and_wait(const StreamRef& on, const Submit& submit) {
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host == view.size_bytes()) return;
   const std::size_t element = view.element().size();
-  throw Error(ErrorCode::invalid,
-              fmt::format("a copy needs {} elements ({} bytes) of host memory; found {} ({} bytes)",
-                          view.size(), view.size_bytes(), host / element, host));
+  throw Error(ErrorCode::invalid, fmt::format("a copy needs {} elements ({} bytes) of host memory; found {} "
+                                              "({} bytes); pass as many, or copy a slice",
+                                              view.size(), view.size_bytes(), host / element, host));
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   if (source.size_bytes() != size_bytes())
     throw Error(ErrorCode::invalid,
                 fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
-                            "destination {}",
+                            "destination {}; copy a slice of the larger",
                             source.size_bytes(), size_bytes()));
   if (&to.device == &from.device && detail::overlap(*this, source))
     throw Error(ErrorCode::invalid,

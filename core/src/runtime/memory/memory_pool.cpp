@@ -24,9 +24,11 @@ MemoryPool::MemoryPool(DeviceState& device)
 
 Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
   if (bytes > max_block_bytes)
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("cannot allocate {} bytes on {}: a single array holds at most {} bytes", bytes,
-                            device_.device_name(), max_block_bytes));
+    throw Error(
+        ErrorCode::out_of_memory,
+        fmt::format(
+            "cannot allocate {} bytes on {}: a single array holds at most {} bytes; use several arrays",
+            bytes, device_.device_name(), max_block_bytes));
   const std::uint32_t index = size_class(bytes);
   if (Block* block = take_from(stream, index, largest_fit(index), true))
     return hand_out(block, stream, false);

@@ -44,9 +44,10 @@ weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32
                        std::span<const weir_parameter> layout, const weir_kernel_annotation* annotation) {
   const DeviceState& device = module.device;
   if (argument_bytes > device.info.max_argument_bytes)
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}", name,
-                            argument_bytes, device.device_name(), device.info.max_argument_bytes));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}; put values into an array",
+                    name, argument_bytes, device.device_name(), device.info.max_argument_bytes));
   weir_kernel_layout raw{};
   raw.struct_size = sizeof raw;
   raw.argument_bytes = argument_bytes;
@@ -82,7 +83,7 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
           ErrorCode::invalid,
           fmt::format(
               "kernel '{}': grid {} x {} x {}, block {} x {} x {} is beyond what {} takes: grid {} x {} x "
-              "{}, block {} x {} x {}",
+              "{}, block {} x {} x {}; use a smaller grid or block",
               kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], device.device_name(),
               info.max_grid[0], info.max_grid[1], info.max_grid[2], info.max_block[0], info.max_block[1],
               info.max_block[2]));
@@ -90,18 +91,20 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
   }
   if (threads > info.max_block_threads)
     throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}': a block of {} threads; {} takes at most {}", kernel, threads,
-                            device.device_name(), info.max_block_threads));
+                fmt::format("kernel '{}': a block of {} threads; {} takes at most {}; use a smaller block",
+                            kernel, threads, device.device_name(), info.max_block_threads));
   if (shape.shared_bytes > info.max_shared_bytes)
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}': {} bytes of shared memory per block; {} has at most {}", kernel,
-                            shape.shared_bytes, device.device_name(), info.max_shared_bytes));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("kernel '{}': {} bytes of shared memory per block; {} has at most {}; use smaller tiles",
+                    kernel, shape.shared_bytes, device.device_name(), info.max_shared_bytes));
 }
 
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
   if (arguments.size() != kernel.parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' expects {} arguments, found {}", kernel.name(),
-                                                kernel.parameters.size(), arguments.size()));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' expects {} arguments, found {}; pass one for each of its parameters",
+                            kernel.name(), kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
   std::memset(block, 0, kernel.argument_bytes);
   std::byte* size_at = block + kernel.argument_bytes - kernel.sized * sizeof(std::uint64_t);
@@ -117,9 +120,8 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
     if (parameter.is_array) {
       const Block& memory = live(argument.view());
       if (&memory.device != &device)
-        throw Error(ErrorCode::invalid,
-                    fmt::format("kernel '{}', argument {} is on device {}, but the kernel is loaded on {}",
-                                kernel.name(), i + 1, memory.device.device_name(), device.device_name()));
+        throw_other_device(fmt::format("kernel '{}', argument {} is on device", kernel.name(), i + 1),
+                           memory.device, "but the kernel is loaded on", device, copy_array_there);
       pack_array(device, memory, argument.view().offset(), at);
       if (!kernel.sized) continue;
       const std::uint64_t bytes = argument.view().size_bytes();
@@ -248,9 +250,8 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::StreamState& stream = detail::live(on);
   detail::DeviceState& device = kernel.module->device;
   if (&stream.device != &device)
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", kernel.name(),
-                            device.device_name(), stream.device.device_name()));
+    detail::throw_other_device(fmt::format("kernel '{}' is loaded on", kernel.name()), device,
+                               "but the stream is of", stream.device, "load the module on that device too");
   detail::check_shape(device, kernel.name(), shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());

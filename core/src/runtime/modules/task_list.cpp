@@ -36,9 +36,8 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   if (!function.state()) detail::throw_dead("kernel");
   const detail::KernelState& kernel = *function.state();
   if (&kernel.module->device != &list.device)
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", kernel.name(),
-                            kernel.module->device.device_name(), list.device.device_name()));
+    detail::throw_other_device(fmt::format("kernel '{}' is loaded on", kernel.name()), kernel.module->device,
+                               "but the task list is for", list.device, "load the module on that device too");
   detail::check_shape(list.device, kernel.name(), shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
@@ -93,8 +92,8 @@ void TaskList::launch(const StreamRef& on) const try {
   const TaskListState& list = *state_;
   detail::StreamState& stream = detail::live(on);
   if (&stream.device != &list.device)
-    throw Error(ErrorCode::invalid, fmt::format("the task list is for {}, but the stream is of {}",
-                                                list.device.device_name(), stream.device.device_name()));
+    detail::throw_other_device("the task list is for", list.device, "but the stream is of", stream.device,
+                               "make a task list for each device");
   for (const AnyArrayView& array : list.arrays) detail::live(array);
   detail::throw_failure(stream);
   for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);

@@ -54,9 +54,10 @@ class ProgramFailures final : public FailureSource {
       if (number < sites) return describe(planned, *ir::failure_site(planned.task.body, number), record);
       number -= sites;
     }
-    return Error(ErrorCode::assertion,
-                 fmt::format("kernel '{}' failed at an unknown statement", kernel_->name), kernel_->name,
-                 std::string(), 0);
+    return Error(
+        ErrorCode::assertion,
+        fmt::format("kernel '{}' failed at an unknown statement; report it with its ir()", kernel_->name),
+        kernel_->name, std::string(), 0);
   }
 
   std::shared_ptr<const PrintSite> print(std::uint32_t number) const override {

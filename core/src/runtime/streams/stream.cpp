@@ -88,7 +88,7 @@ void StreamRef::wait(const StreamRef& other) const try {
 void StreamRef::call_host(std::function<void()> callback) const try {
   StreamState& stream = live(*this);
   DeviceState& device = stream.device;
-  if (!callback) throw Error(ErrorCode::invalid, "call_host: the callback is empty");
+  if (!callback) throw Error(ErrorCode::invalid, "call_host: the callback is empty; pass a function");
   if (!device.has(Capability::host_callback))
     throw Error(ErrorCode::unsupported,
                 "device " + device.device_name() +

@@ -81,7 +81,7 @@ inline weir_memory_options check_memory_options(const weir_memory_options* asked
     fail(WEIR_ERROR_INVALID, "options.kind is %u; expected WEIR_MEMORY_DEVICE or WEIR_MEMORY_PINNED",
          options.kind);
   if (options.kind == WEIR_MEMORY_PINNED && !(capabilities & WEIR_CAP_PINNED_MEMORY))
-    fail(WEIR_ERROR_UNSUPPORTED, "this device has no pinned memory");
+    fail(WEIR_ERROR_UNSUPPORTED, "this device has no pinned memory; use host memory");
   if (options.size == 0) fail(WEIR_ERROR_INVALID, "options.size is 0; expected at least 1 byte");
   if (options.size > most)
     fail(WEIR_ERROR_OUT_OF_MEMORY, "%" PRIu64 " bytes were asked for; no device has so much memory",
@@ -110,7 +110,8 @@ inline weir_external_memory check_external_memory(const weir_external_memory* as
 /// Checks that a code object has bytes. Its absent strings become "".
 inline weir_code_object check_code_object(const weir_code_object* asked) {
   weir_code_object object = read_struct(asked, "object");
-  if (!object.data || object.size == 0) fail(WEIR_ERROR_INVALID, "object.data is null or object.size is 0");
+  if (!object.data || object.size == 0)
+    fail(WEIR_ERROR_INVALID, "object.data is null or object.size is 0; expected the bytes of a code object");
   if (!object.name) object.name = "";
   if (!object.format) object.format = "";
   if (!object.target) object.target = "";
@@ -183,7 +184,8 @@ void check_launch(const Device& device, const Kernel& kernel, const weir_launch&
     fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
          limits.max_block_threads);
   if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
-    fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s",
+    fail(WEIR_ERROR_INVALID,
+         "launch.block has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s; use a smaller block",
          threads, kernel.name.c_str(), kernel.info.max_block_threads,
          kernel.info.registers
              ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()

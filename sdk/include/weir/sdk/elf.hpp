@@ -39,7 +39,8 @@ inline void check_whole_elf(const weir_code_object& object) {
                         (header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr)) &&
                         (header.e_shoff == 0 || header.e_shentsize == sizeof(Elf64_Shdr));
   if (!expected)
-    fail(WEIR_ERROR_CODE_OBJECT, "code object '%.64s' is not a 64-bit little-endian ELF file",
+    fail(WEIR_ERROR_CODE_OBJECT,
+         "code object '%.64s' is not a 64-bit little-endian ELF file; load a compiled code object",
          object.name ? object.name : "");
 
   check("table of segments", header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));

@@ -127,7 +127,8 @@ inline void report(weir_status* status, weir_result code, const char* message, s
     report(status, failure.code, failure.message.c_str(), failure.vendor_code, failure.vendor_name.c_str());
     return failure.code;
   } catch (const std::bad_alloc&) {
-    report(status, WEIR_ERROR_OUT_OF_MEMORY, "the driver could not allocate host memory for its own records");
+    report(status, WEIR_ERROR_OUT_OF_MEMORY,
+           "the driver could not allocate host memory for its own records; free host memory");
     return WEIR_ERROR_OUT_OF_MEMORY;
   } catch (const std::system_error& error) {
     const char* name = strerrorname_np(error.code().value());

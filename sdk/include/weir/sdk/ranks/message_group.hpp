@@ -123,8 +123,9 @@ inline void MessageGroup::exchange(std::span<const weir_transfer> transfers, Str
     to_self.pop_front();
   }
   if (!to_self.empty())
-    messages_->fail(static_cast<int>(rank()),
-                    format_text("rank %u sends to itself without a receive", rank()));
+    messages_->fail(
+        static_cast<int>(rank()),
+        format_text("rank %u sends to itself without a receive; pass both to one exchange", rank()));
   messages_->transfer(parts);
 }
 

@@ -32,7 +32,9 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
     Code code = V::calls().module_get_function(&kernel.function, native, kernel.name.c_str());
     if (code == not_found)
       throw Failure{WEIR_ERROR_NOT_FOUND,
-                    format_text("module '%.64s' has no kernel '%.128s'", name.c_str(), kernel.name.c_str()),
+                    format_text("module '%.64s' has no kernel '%.128s'; give its exported name, and "
+                                "declare it extern \"C\"",
+                                name.c_str(), kernel.name.c_str()),
                     code, V::error_name(code)};
     if (code == success) code = V::prepare_function(kernel.function);
     if (code != success)
