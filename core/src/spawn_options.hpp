@@ -7,8 +7,8 @@
 namespace weir {
 
 /// Arguments of posix_spawn() for a helper program: /dev/null as its standard streams, one descriptor of this
-/// process, no blocked or ignored signals, and a process group of its own, because signals from a terminal are
-/// for the program's group.
+/// process, and no blocked or ignored signals. It has a process group of its own, because signals from a
+/// terminal are for the program's group.
 class SpawnOptions {
  public:
   /// The helper receives `given`, which must not be a standard stream, as descriptor `number`. Throws

@@ -71,7 +71,7 @@ struct Judged {
   std::string printed;
 };
 
-/// Runs the suite and collects its output. Returns early, with the suite ended, when a signal asks to stop.
+/// Runs the suite and collects its output. On a stop signal, ends the suite and returns.
 Judged judge(const WatchOptions& options, const std::string& levels) {
   std::vector<std::string> words = {suite().string(), "--driver", options.path, "--level", levels, "--quiet"};
   if (!options.kernels.empty()) words.insert(words.end(), {"--kernels", options.kernels});
@@ -123,8 +123,8 @@ std::string first_failure(const std::string& printed) {
                         end == std::string::npos ? end : end + 1 - (begin ? begin + 1 : 0));
 }
 
-/// Tests level after level from the one that failed last, then the lower ones. Returns the level that failed,
-/// or 0 if none did.
+/// Tests the levels upwards from the last failed one, then the levels below it. Returns the level that
+/// failed, or 0 if none did.
 int test(const WatchOptions& options, int level) {
   const auto passes = [&](int tried) {
     const std::string number = std::to_string(tried);

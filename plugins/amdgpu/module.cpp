@@ -29,9 +29,9 @@ bool may_run(std::string_view code, std::string_view device) {
 
 constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// Checks that a bundle of hipcc holds its table and the code objects that the table lists: their number,
-/// then for each its offset, size, length of its name, and the name (clang-offload-bundler's documentation,
-/// "Bundled Binary File Layout").
+/// Checks that a bundle of hipcc holds its table and the code objects that the table lists. The table has
+/// their number, then for each its offset, size, length of its name, and the name (clang-offload-bundler's
+/// documentation, "Bundled Binary File Layout").
 void check_whole_bundle(const weir_code_object& object) {
   const auto* bytes = static_cast<const char*>(object.data);
   const auto check = [&](bool holds) {

@@ -7,7 +7,7 @@
 //   allocation  a range of a block of memory
 //   module      a shader module
 //   kernel      pipelines of one entry point, one for each block size and size of dynamic shared memory
-//   graph       command buffers, recorded once
+//   graph       secondary command buffers (graph.cpp)
 #pragma once
 
 #include <array>

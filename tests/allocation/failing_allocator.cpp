@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that fails one allocation of a process: number WEIR_FAIL_ALLOCATION, from 1, of those
-// that libweir and its drivers ask for, themselves or through the C and C++ libraries, oneTBB and libpng. The
-// program, the compiler and other libraries are left alone. With WEIR_FAIL_ONLY it counts only those that pass
-// through a library whose name begins so. At the end of the process it writes into the descriptor
-// WEIR_ALLOCATION_COUNT how many there were. With WEIR_FAIL_TRACE it prints the stack of the allocation that
-// it fails.
+// A preloaded library that fails one allocation of a process. It counts allocations by libweir and its
+// drivers, direct or through the C and C++ libraries, oneTBB, libpng or zlib, and fails number
+// WEIR_FAIL_ALLOCATION, from 1. It ignores those of the program, the compiler and other libraries.
+// WEIR_FAIL_ONLY limits this to allocations that pass through a library with that name prefix. At the end of
+// the process it writes the count into the descriptor WEIR_ALLOCATION_COUNT. With WEIR_FAIL_TRACE it prints
+// the stack of the failed allocation.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>

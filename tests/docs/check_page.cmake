@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPAGE=page.md -DWORK=folder -DCOMPILER=c++ -DFLAGS="-I;..." [-DLINK="..."] -P check_page.cmake
+# cmake -DPAGE=page.md -DWORK=folder -DCOMPILER=c++ -DFLAGS="-I;..." [-DHEADER=weir/x.hpp] [-DLINK="..."] [-DWHOLE=1]
+#       -P check_page.cmake
 #
 # Compiles all C++ blocks of a page as one file. A block with a `main` or an `#include` is placed at file scope. Any other block
 # becomes the body of a function whose parameters a comment before it declares: <!-- cpp: Device& device, StreamRef stream -->.
-# <!-- cpp: skip --> leaves a block out, and <!-- cpp: file --> places one at file scope.
+# <!-- cpp: skip --> leaves a block out, and <!-- cpp: file --> places one at file scope. HEADER is a header that fragments need
+# in addition to <weir/weir.hpp>.
 #
 # With LINK, the linker's arguments, the samples are also run: programs by their main, fragments with arguments that
 # samples.hpp makes. With WHOLE too, fragments that have parameters are only compiled. A ```text block directly after a program
@@ -13,6 +15,9 @@ file(READ ${PAGE} rest)
 get_filename_component(name ${PAGE} NAME)
 # CMake's lists are split at ';' and its regular expressions have no shortest match: blocks are found by position.
 set(source "#include <cstdio>\n#include <weir/weir.hpp>\nusing namespace weir;\n")
+if(HEADER)
+  string(PREPEND source "#include <${HEADER}>\n")
+endif()
 if(LINK AND NOT WHOLE)
   string(APPEND source "#include \"samples.hpp\"\n")
 endif()

@@ -2,9 +2,9 @@
 // Arrays in device memory: an owner, cheap views, and a view whose type is known at run time only.
 //
 // Threads: every const function may be called from any thread; assigning, moving and destroying an object is
-// for one thread, while no other uses that object. Errors: functions that reach the memory throw
-// Error{invalid} when it was freed or when the stream is of another device, and pass on what earlier work on
-// the stream failed with; making an array throws Error{out_of_memory}.
+// for one thread, while no other uses that object. Errors: functions that access the memory throw
+// Error{invalid} when it was freed or when the stream is of another device. They also throw the failure of
+// earlier work on the stream. Making an array throws Error{out_of_memory}.
 #pragma once
 
 #include <array>

@@ -16,17 +16,19 @@
 
 namespace weir {
 
-/// What to generate code for, in a driver's words; see `weir info`.
+/// Code generation target, as the driver names it; see `weir info`.
 struct CompileTarget {
   std::string format = "elf-x86_64";
   std::string cpu = "native";  ///< LLVM's -mcpu; "native" is the machine this runs on
   std::string features;        ///< LLVM's -mattr, or ""
-  /// Properties of every launch of the code, separated by commas, on which the code may rely:
-  /// "no_alias" (an array that is written shares no memory with another argument), "index32" (arrays have
-  /// less than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays
-  /// and their rows begin at multiples of 16 bytes), "device_local" (arrays lie in ordinary memory of the
-  /// device itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is
-  /// right for every launch.
+  /// Properties of every launch of the code, separated by commas, on which the code may rely. Code for "" is
+  /// correct for every launch.
+  /// - "no_alias": an array that is written shares no memory with another argument.
+  /// - "index32": arrays have less than 2^31 scalars. Loops have bounds within i32 and less than 2^30
+  ///   iterations.
+  /// - "aligned": arrays and their rows begin at multiples of 16 bytes.
+  /// - "device_local": arrays are in ordinary memory of the device, neither in pinned host memory nor in
+  ///   memory that HIP calls fine-grained.
   std::string assume = {};
 };
 
@@ -97,9 +99,10 @@ struct CompiledProgram {
 /// format, and Error{compile} with the compiler's words. Thread-safe.
 WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& target);
 
-/// The tasks of launches that meet `target.assume` (where it is "": what most launches meet), in order, as a
-/// Program makes them on a device of that target: the loops that were merged, the form of their code, and
-/// what keeps neighbouring loops apart. compile() merges no loops. Throws as compile() does.
+/// Lists the tasks of a launch that satisfies `target.assume`, or of a usual launch if it is empty. They are
+/// in order, as a Program makes them on a device of that target. The list has the loops that were merged, the
+/// form of their code, and the reasons why neighbouring loops stay apart. compile() merges no loops. Throws
+/// as compile() does.
 WEIR_API std::string explain(const Program& program, const CompileTarget& target);
 
 /// Describes the first failure in `record`, which has failure_record_bytes and was the failure record of

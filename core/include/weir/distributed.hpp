@@ -74,10 +74,11 @@ class WEIR_API AnyDistributed {
   /// Waits on the host until all ranks have made it; the elements are undefined. `extents` are those of the
   /// whole array, 1 to 4. `cuts` has at most as many members; none is one even cut. Numbers of ranks that
   /// `cuts` leaves to be chosen are those with the smallest halos. `world` must stay where it is while the
-  /// Distributed lives.
-  /// Throws Error{invalid}, with the rank and its cuts, if the ranks give different elements, extents or
-  /// cuts, if the numbers of ranks do not multiply to world.size(), if the sizes along a dimension do not add
-  /// up to its extent, or if a rank with a neighbour along a dimension has fewer indices than the halo.
+  /// Distributed lives. Throws Error{invalid}, with the rank and its cuts, in these cases:
+  /// - The ranks give different elements, extents or cuts.
+  /// - The numbers of ranks do not multiply to world.size().
+  /// - The sizes along a dimension do not add up to its extent.
+  /// - A rank with a neighbour along a dimension has fewer indices than the halo.
   AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
                  std::span<const std::int64_t> extents, CutList cuts);
   /// Cut along the first dimension, over all ranks.
@@ -236,8 +237,9 @@ inline void exchange_halos(const StreamRef& stream,
 /// Submits the exchange of the halos of `arrays`, as exchange_halos(), and, at the same time, body(rows) for
 /// their interior; then, after both, body(rows) for each border that is not empty. `body` submits to `stream`
 /// work that writes the given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not
-/// write `arrays`. Throws Error{invalid} unless all arrays have this rank's pieces and halos in common, and
-/// if a dimension other than the first has a halo, whose borders are no rows: `body` takes a Box for these.
+/// write `arrays`. Throws Error{invalid} unless all arrays have this rank's pieces and halos in common. It
+/// also throws if a dimension other than the first has a halo, because borders of such a dimension are not
+/// rows: `body` takes a Box for these.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
                                const std::function<void(Rows)>& body);
@@ -268,11 +270,12 @@ WEIR_API void reduce(const StreamRef& stream, const AnyDistributed& x, const Any
 }
 
 /// Submits: `result`, of one element, becomes the combination of all elements of `x`, on every rank with the
-/// same bits. In the prescribed order a rank receives up to one chunk of elements from the ranks after it,
-/// and all ranks reduce the results of all chunks, at most 32768 numbers (sdk/docs/ir.md, "The order of a
-/// reduction"); the device writes and reads another sixteenth of the elements. If dimensions other than the
-/// first are cut, each rank first exchanges elements with the ranks of its rows, so that each has whole rows:
-/// one message for each bit of their number if that is a power of two, of half the rank's elements.
+/// same bits. In the prescribed order a rank receives up to one chunk of elements from the ranks after it.
+/// All ranks reduce the results of all chunks, at most 32768 numbers (sdk/docs/ir.md, "The order of a
+/// reduction"). The device writes and reads another sixteenth of the elements. If dimensions other than the
+/// first are cut, each rank first exchanges elements with the ranks of its rows, so that each has whole rows.
+/// If their number is a power of two, this takes one message for each of its bits, of half the rank's
+/// elements.
 template <KernelNumber T, std::size_t Rank>
 void reduce(const StreamRef& stream, const Distributed<T, Rank>& x, const detail::Same<T>& result,
             Combine combine = Combine::sum, ReduceOrder order = ReduceOrder::prescribed) {

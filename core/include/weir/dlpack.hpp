@@ -69,15 +69,15 @@ enum class Copy : std::uint8_t {
 
 /// Imports a tensor as an array on the device of `stream`, which borrows the memory. `stream` is the stream
 /// that the producer ordered after its work, the argument of `__dlpack__(stream)`; other streams are ordered
-/// by Weir, as for any array. The array owns the tensor from then on: the deleter is called once when the
-/// array was destroyed and all work that uses it is done, on the thread that destroys it, or later on one
-/// that allocates or synchronises. It is not called after a device was lost, in a forked child, or once the
-/// process exits. Never waits on the host.
+/// by Weir, as for any array. The array owns the tensor from then on. The deleter is called once, after the
+/// array was destroyed and all work that uses it is done. It is called on the thread that destroys the array,
+/// or later on one that allocates or synchronises. It is not called after a device was lost, in a forked
+/// child, or once the process exits. Never waits on the host.
 ///
 /// Element type and dimensions must match; a Vec takes the last dimension or the lanes, a Mat two dimensions.
 /// Throws Error{invalid} for a tensor that is malformed or does not match, or whose memory belongs to another
-/// device; Error{unsupported} if it can only be copied and `copy` does not allow that, and for a device
-/// without external memory. Memory statistics do not count borrowed memory.
+/// device. Throws Error{unsupported} if it can only be copied and `copy` does not allow that, and for a
+/// device without external memory. Memory statistics do not count borrowed memory.
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensor* tensor, ElementType element,
                               std::size_t rank, Copy copy = Copy::never);
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensorVersioned* tensor, ElementType element,

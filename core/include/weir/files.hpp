@@ -5,9 +5,9 @@
 //   find_package(Weir REQUIRED COMPONENTS files)
 //   target_link_libraries(program Weir::files)
 //
-// Functions may be called from several threads. Errors name the file: Error{system} when it cannot be read or
-// written, Error{parse} when its contents are damaged or of an unsupported kind, Error{invalid} when an array
-// does not fit a file or a type, Error{out_of_memory}.
+// Functions may be called from several threads. Errors name the file. Functions throw Error{system} when it
+// cannot be read or written, and Error{parse} when its contents are damaged or of an unsupported kind. They
+// throw Error{invalid} when an array does not fit a file or a type, and Error{out_of_memory}.
 #pragma once
 
 #include <cstddef>

@@ -96,8 +96,8 @@ class WEIR_API KernelFunction {
   KernelInfo info() const;
 
   /// Submits one run. Throws Error{invalid} when count, kind or size of an argument differs from the
-  /// parameters, an array is freed or of another device, or the shape is empty or beyond the device's limits;
-  /// nothing was submitted then.
+  /// parameters, when an array is freed or of another device, and when the shape is empty or beyond the
+  /// device's limits. It submits nothing then.
   void launch(const StreamRef& stream, const LaunchShape& shape,
               std::span<const KernelArgument> arguments) const;
   void launch(const StreamRef& stream, const LaunchShape& shape,

@@ -36,7 +36,7 @@ struct PackedCode {
 class WEIR_API Pack {
  public:
   /// Reads a file that PackBuilder or `weir compile` wrote. Loading a file again while it is unchanged
-  /// returns the same pack. Throws Error{system} when the file cannot be read or others may write it, and
+  /// returns the same pack. Throws Error{system} when the file cannot be read or others may write it. Throws
   /// Error{invalid} when it is no pack, damaged in its list of contents, truncated, or of another version of
   /// the file format. A pack that another build of Weir made is loaded: its kernels can be listed and read,
   /// and their code is generated anew.

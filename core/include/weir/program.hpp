@@ -46,7 +46,8 @@ struct LaunchArgument {
 /// How a launch of several tasks reaches the device. The results are the same bits.
 enum class LaunchMode : std::uint8_t {
   automatic,  ///< over streams, until the same plan repeats and a graph costs the host less; nothing is timed
-  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool if that pays
+  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool if that
+              ///< pays
   graph       ///< all tasks as one driver graph; over streams where the device has no graphs
 };
 
@@ -103,18 +104,18 @@ class WEIR_API Program {
   /// assumptions. Empty before the first of them.
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
-  /// The tasks of the code that launches have made for the stream's device, in order: the loops that were
-  /// merged, the form of their code and its use of registers and memory, and the reasons why neighbouring loops
-  /// stay apart. Compiles for the device first if nothing has.
+  /// Lists the tasks of the code that launches have compiled for the stream's device, in order. The list has
+  /// the loops that were merged, the form of their code and its use of registers and memory, and the reasons
+  /// why neighbouring loops stay apart. Compiles for the device first if nothing has been compiled for it.
   std::string explain(const StreamRef& stream) const;
 
   /// Runs later launches in the reference interpreter, as WEIR_DEBUG does for the kernels that it names, or,
   /// with false, on the device again. Such a launch copies its arrays to the host in the stream's order, runs
   /// the kernel on the calling thread, copies the arrays back and returns. It throws Error{assertion} at the
   /// first index outside an array, false assert, race between two iterations, read of memory that nothing has
-  /// written, or NaN computed from other numbers; the arrays are then unchanged. Unwritten memory is recognised
-  /// in arrays that were created after the first call of this function. GraphBuilder refuses the program with
-  /// Error{unsupported}.
+  /// written, or NaN computed from other numbers; the arrays are then unchanged. Unwritten memory is
+  /// recognised in arrays that were created after the first call of this function. GraphBuilder refuses the
+  /// program with Error{unsupported}.
   void debug(bool on = true) const;
 
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}

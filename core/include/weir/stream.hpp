@@ -13,11 +13,11 @@
 namespace weir {
 
 /// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is
-/// gone and may be called from several threads. What several threads submit to one stream runs in some order,
-/// and the work of one call is one step in it: a launch of a kernel with any number of loops and
-/// regions, of a Graph or of a TaskList, a copy, a fill, a record, a wait. A step runs after all steps
-/// submitted before it and before all steps submitted after it. Threads that wait on the host do not keep
-/// other threads from submitting.
+/// gone and may be called from several threads. Several threads may submit to one stream; their calls run in
+/// some order. The work of one call is one step: a launch of a kernel, a Graph or a TaskList, a copy, a fill,
+/// a record or a wait. A launch of a kernel is one step with any number of loops and regions. A step runs
+/// after all steps submitted before it and before all steps submitted after it. Threads that wait on the host
+/// do not keep other threads from submitting.
 ///
 /// A failure on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
 /// names the stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is

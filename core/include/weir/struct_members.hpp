@@ -195,9 +195,9 @@ struct FixedArray<std::array<M, N>> : FixedArray<M[N]> {};
 template <class M>
 concept FixedArrayType = FixedArray<M>::value;
 
-/// Properties of a member's type: whether arrays may hold it, whether no struct in it is packed (`aligned`),
-/// the number of elements of arrays (`elements`), of scalars (`scalars`) and of arrays around one another
-/// (`rank`) in it.
+/// Properties of a member's type: whether arrays may hold it (`supported`), and whether no struct in it is
+/// packed (`aligned`). The numbers count elements of arrays (`elements`), scalars (`scalars`) and nested
+/// arrays (`rank`).
 template <class M>
 struct MemberType {
   static constexpr bool supported = false, aligned = true;

@@ -5,10 +5,10 @@
 //  3. Each group takes its range tile by tile. It sorts a tile by the digit in shared memory, and writes each
 //     run of equal digits to adjacent places after those that it wrote before.
 //
-// A digit has 8 bits: a pass reads the keys twice and writes them once, so wider digits mean less traffic,
-// but a tile of 4,096 keys has runs of 16 keys on average, half a line of a GPU's cache, and with more bits
-// they would be shorter. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots
-// tell each thread which of them have its digit, and a counter of the sub-group how many it had before.
+// A digit has 8 bits. A pass reads the keys twice and writes them once, so wider digits mean less traffic.
+// But they also mean shorter runs: a tile of 4,096 keys has runs of 16 keys on average, half a line of a
+// GPU's cache. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots tell each
+// thread which of them have its digit, and a counter of the sub-group how many it had before.
 #include "algorithms/groups.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/sort.hpp"

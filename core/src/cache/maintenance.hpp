@@ -16,7 +16,7 @@ namespace weir::cache {
 
 inline constexpr const char* usage_name = "weir-usage";
 
-/// Records that an entry of `bytes` was written, and returns about how many bytes all entries have: the file
+/// Records that an entry of `bytes` was written, and returns about how many bytes all entries have. The file
 /// `weir-usage` grows by one byte for each 4 KiB, so that no process reads the folder at its start. Returns
 /// the largest number when it cannot be recorded.
 std::uint64_t add_usage(const std::filesystem::path& folder, std::uint64_t bytes) noexcept;

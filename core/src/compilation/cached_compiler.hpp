@@ -27,9 +27,9 @@ class CachedCompiler final : public codegen::Compiler {
   CachedCompiler(cache::Settings settings, std::string identity, codegen::Compiler& (*generator)())
       : store_(std::move(settings)), identity_(std::move(identity)), generator_(generator) {}
 
-  /// As codegen::Compiler::compile, with two differences when the code was generated for another program: its
-  /// symbols may be those of that program, so callers use the symbols of the result, and it has no source
-  /// lines if those of that program differ.
+  /// As codegen::Compiler::compile, with two differences when the code was generated for another program. Its
+  /// symbols may be those of that program, so callers use the symbols of the result. It has no source lines
+  /// if those of that program differ.
   codegen::CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                               const codegen::Target& target) override;
   /// Always generated.

@@ -23,7 +23,7 @@ class Workers {
   void give_back(Worker worker);
   /// Called after take() when the worker has ended or must be ended.
   void give_up();
-  /// Starts the next new worker from another weir-codegen than `stuck`.
+  /// Stops using `stuck`: the next new worker is started from a new weir-codegen.
   void leave(const std::shared_ptr<const Generator>& stuck);
 
  private:

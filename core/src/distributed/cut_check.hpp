@@ -10,10 +10,12 @@ namespace weir::distributed {
 using Starts = std::vector<std::vector<std::int64_t>>;
 
 /// The cuts that all ranks have agreed on. Waits on the host for all ranks; messages and memory grow with the
-/// logarithm of their number. Throws Error{invalid}, on every rank alike, if a rank's cuts are wrong by
-/// themselves: more than extents, numbers of ranks that do not multiply to the size of the group, sizes that
-/// are negative or do not add up to the extent; if the ranks give different elements, extents or cuts; or if
-/// a rank owns fewer indices than it must send.
+/// logarithm of their number. Throws Error{invalid}, on every rank alike, in these cases:
+/// - A rank has more cuts than extents.
+/// - The numbers of ranks do not multiply to the size of the group.
+/// - Sizes are negative or do not add up to the extent.
+/// - The ranks give different elements, extents or cuts.
+/// - A rank owns fewer indices than it must send.
 Starts agreed_starts(const Communicator& world, const StreamRef& stream, const ElementType& element,
                      std::span<const std::int64_t> extents, CutList cuts);
 

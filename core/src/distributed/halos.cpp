@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges of halos. Each dimension is a step, from the last to the first. A step includes the halos of the
-// dimensions after it, which are already filled, so corners arrive through the neighbours in 2 messages for
-// each dimension: 4 instead of 8 in a plane, 6 instead of 26 in space. In this order, the halos of the first
-// dimension are whole rows of local(), which need no packing.
+// dimensions after it, which are already filled, so corners arrive through the neighbours. This takes 2
+// messages for each dimension: 4 instead of 8 in a plane, 6 instead of 26 in space. In this order, the halos
+// of the first dimension are whole rows of local(), which need no packing.
 #include <fmt/format.h>
 
 #include "distributed/boxes.hpp"

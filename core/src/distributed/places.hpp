@@ -7,9 +7,10 @@
 namespace weir::distributed {
 
 /// Places along the dimension of each cut, whose product is `ranks`. Numbers that `cuts` leaves open are
-/// those with the fewest elements in the halos of a rank, counting a halo of 0 as 1; among equal ones, with
-/// more ranks along earlier dimensions, whose halos are contiguous. Pieces that are narrower than the halo
-/// are chosen only if there are no others. Throws Error{invalid} if `cuts` allows no grid.
+/// those with the fewest elements in the halos of a rank, counting a halo of 0 as 1. Among equal ones, those
+/// with more ranks along earlier dimensions are chosen, because their halos are contiguous. Pieces that are
+/// narrower than the halo are chosen only if there are no others. Throws Error{invalid} if `cuts` allows no
+/// grid.
 std::vector<std::uint32_t> places_of(CutList cuts, std::span<const std::int64_t> extents,
                                      std::uint32_t ranks);
 

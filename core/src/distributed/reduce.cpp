@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over all ranks in the order of the language: the elements of the whole array are cut into chunks
-// of a size that depends on their number only, and a chunk and the results of all chunks are combined in a
-// fixed order (sdk/docs/ir.md, "The order of a reduction"). The rank that holds the first element of a chunk
+// Reductions over all ranks in the order of the language (sdk/docs/ir.md, "The order of a reduction"). The
+// elements of the whole array are cut into chunks of a size that depends on their number only. A chunk and
+// the results of all chunks are combined in a fixed order. The rank that holds the first element of a chunk
 // computes it.
 #include <fmt/format.h>
 

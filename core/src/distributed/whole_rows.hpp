@@ -15,10 +15,10 @@ struct Elements {
 
 /// Submits the steps that give each rank consecutive elements of `x`; nothing if only the first dimension is
 /// cut. Otherwise the ranks of a line along the last dimension that is cut exchange elements until each has
-/// whole rows. In a step for a prime factor f of their number, the line goes from a parts of the rows and b
-/// groups of columns to a * f parts and b / f groups: each rank sends f - 1 messages, together (f - 1) / f of
-/// its elements. The dimension before it follows, whose lines contain the ranks of these. Lines along the
-/// second dimension with more ranks than rows share single rows.
+/// whole rows. There is a step for each prime factor f of their number. It takes the line from a parts of the
+/// rows and b groups of columns to a * f parts and b / f groups. Each rank sends f - 1 messages, together
+/// (f - 1) / f of its elements. The dimension before it follows, whose lines contain the ranks of these.
+/// Lines along the second dimension with more ranks than rows share single rows.
 Elements consecutive_elements(const StreamRef& stream, const AnyDistributed& x);
 
 }  // namespace weir::distributed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interface from the front end to the runtime. Declared here and defined in runtime/launch, so that the
+// Interface from the front end to the runtime. Declared here and defined in runtime/programs, so that the
 // kernel language does not depend on the runtime.
 #pragma once
 

@@ -28,7 +28,7 @@ struct Fault {
 /// - a read of memory that holds unwritten_word; scalars below 4 bytes only where all of the 8 bytes
 ///   around them do, because few bytes may have any value by chance;
 /// - a race: two iterations of a loop access one scalar, at least one of them writes, and not both by
-/// atomics; not if they are threads of one group with a barrier between the accesses;
+///   atomics, unless they are threads of one group with a barrier in between;
 /// - a read of an element of a shared array that no thread of the group has written;
 /// - a NaN computed from operands that are not NaN.
 class Checks : public Observer {

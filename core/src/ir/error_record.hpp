@@ -4,11 +4,11 @@
 // launches.
 //
 // `site` identifies the statement without its line, so that code does not change when a kernel moves: site =
-// site_base + number, where site_base is an argument of the task (TaskArgument::Kind::site_base) and `number`
-// counts the statements of Task::body that have one (has_site below) in pre-order from 0. The host assigns
-// each task of a loaded kernel a separate base; bases differ by at least failure_sites(task.body). To decode
-// a site, the host finds the task whose range contains it and calls failure_site(task.body, site -
-// site_base). The `location` of that statement is the source line. The message of an assert is
+// site_base + number. site_base is an argument of the task (TaskArgument::Kind::site_base). `number` counts
+// the statements of Task::body that have one (has_site below) in pre-order from 0. The host assigns each task
+// of a loaded kernel a separate base; bases differ by at least failure_sites(task.body). To decode a site,
+// the host finds the task whose range contains it and calls failure_site(task.body, site - site_base). The
+// `location` of that statement is the source line. The message of an assert is
 // kernel.strings[statement.index]. The array of a failed bounds check is kernel.parameters[statement.index];
 // for get and set it is the local with that id.
 #pragma once

@@ -58,7 +58,8 @@ constexpr bool is_collective(Op op) noexcept {
 
 /// Which values are the same in all threads of a group, and which statements all of them reach together. A
 /// value is uniform if it is computed from constants, arguments, extents, the launch key, indices of groups,
-/// indices of uniform loops, and locals that only ever hold uniform values, set in uniform control flow.
+/// indices of uniform loops, and uniform locals. Such a local only ever holds uniform values, set in uniform
+/// control flow.
 class Uniformity {
  public:
   /// Of the body of a verified group loop; ids of other kernels' values are safe.

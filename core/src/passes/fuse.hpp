@@ -46,9 +46,8 @@ struct FusedKernel {
   std::vector<FusionDecision> decisions;
 };
 
-/// Rewrites a verified kernel. The results of the new kernel have the same bits in every launch that is as
-/// `known` says, and so have its failures: a loop that can fail is only ever the last of those that are
-/// merged, so that no iteration of another loop is left out after a failure.
+/// Rewrites a verified kernel. Results and failures are bit-identical in every launch that satisfies `known`.
+/// A loop that can fail is merged only as the last one, so a failure skips no iteration of another loop.
 ///
 /// Values that a loop stores and a later one loads, or that both load, stay in registers.
 ///

@@ -3,8 +3,9 @@
 // belongs to one device and one version of the vendor's driver. Files and folders that others may write are
 // not used.
 //
-// The host's compile cache does not fit: it keeps code of modules (code_compile), but Vulkan compiles pipelines
-// at launches, returns those of a device as one block of data, and takes it when the device is opened.
+// The host's compile cache does not fit, because it keeps code of modules (code_compile). Vulkan compiles
+// pipelines at launches, returns those of a device as one block of data, and takes it when the device is
+// opened.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills. Small copies of pageable memory pass through the stream's scratch memory: to the device
-// their bytes are read at once, which the contract allows because they must not change; to the host they are
+// Copies and fills. Small copies of pageable memory pass through the stream's scratch memory. To the device
+// their bytes are read at once, which the contract allows because they must not change. To the host they are
 // written before the batch counts as complete. Large ones are host steps (transfer.hpp). Pinned memory is
 // copied by the device.
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph is recorded into secondary command buffers at its first launch, and again after changes other than
-// of arguments. Argument blocks are in memory whose address is recorded; new arguments are copied there in
-// the order of the stream, so that runs already submitted keep theirs. Copies of pageable memory run between
-// command buffers.
+// A graph is recorded into secondary command buffers when it is created. Changes other than of arguments
+// record it again, at the next launch. Argument blocks are in memory whose address is recorded. New arguments
+// are copied there in the order of the stream, so that runs already submitted keep theirs. Copies of pageable
+// memory run between command buffers.
 #include <cstring>
 
 #include "driver.hpp"

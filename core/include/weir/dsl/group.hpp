@@ -146,9 +146,9 @@ inline constexpr bool is_no_element<Shared<T, N...>> = true;
 }  // namespace detail
 
 /// Waits for all threads of the group; their writes before it are visible after it. All threads of a group
-/// must reach it or none: inside of if_, for_ and while_ only where conditions and bounds are computed from
-/// constants, scalars, extents, indices of groups and of such loops, and variables that only hold such
-/// values. Others are refused when the kernel is built.
+/// must reach it or none. Inside of if_, for_ and while_ it is therefore allowed only where conditions and
+/// bounds are uniform. These are computed from constants, scalars, extents, indices of groups and of such
+/// loops, and variables that only hold such values. Other barriers are refused when the kernel is built.
 inline void barrier(detail::Where where = detail::Where::current()) {
   detail::emit_barrier(where);
 }

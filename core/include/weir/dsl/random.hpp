@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers, Philox 4x32-10. A draw depends on the seed and number of the launch,
-// the kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by,
-// and on nothing else: neither driver, nor streams, nor threads. sdk/docs/kernel-language.md gives the
-// counter's layout.
+// Counter-based random numbers, Philox 4x32-10. A draw depends on the seed and number of the launch, the
+// kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by. It
+// does not depend on driver, streams or threads. sdk/docs/kernel-language.md gives the counter's layout.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 

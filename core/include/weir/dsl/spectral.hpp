@@ -5,8 +5,8 @@
 //
 // The methods converge for every finite matrix, with repeated eigenvalues and of any rank. A matrix with NaN
 // or infinity gives NaN. The constants of error bounds are those that tests/language/spectral_test.cpp
-// checks; theory: Golub and Van Loan, Matrix Computations, 4th edition, sections 8.5 and 8.6.3; rotations as
-// in Rutishauser, The Jacobi method for real symmetric matrices, Numerische Mathematik 9 (1966). Threads and
+// checks. Theory: Golub and Van Loan, Matrix Computations, 4th edition, sections 8.5 and 8.6.3. Rotations:
+// Rutishauser, The Jacobi method for real symmetric matrices, Numerische Mathematik 9 (1966). Threads and
 // errors: as in dsl/value.hpp; on the host nothing throws.
 #pragma once
 

@@ -4,8 +4,8 @@
 //
 // This holds for all that kernels are written with. Threads: a traced object belongs to the thread that
 // builds its kernel, and is used inside the kernel's lambda; several threads may build kernels at the same
-// time. Errors: a mistake in the kernel throws nothing where it is made, but is listed, with its line, in the
-// one Error{kernel} that the constructor of the Kernel throws; use outside any kernel throws Error{kernel} at
+// time. Errors: a mistake in the kernel throws nothing where it is made. The constructor of the Kernel throws
+// one Error{kernel} that lists all mistakes with their lines. Use outside any kernel throws Error{kernel} at
 // once.
 #pragma once
 

@@ -36,18 +36,17 @@ struct TaskFunction {
   llvm::ConstantInt* i64(std::uint64_t v) { return b.getInt64(v); }
   llvm::ConstantInt* i32(std::uint32_t v) { return b.getInt32(v); }
   llvm::BasicBlock* new_block(const char* name);
-  /// The number of the launch's block among those that share the iterations of a loop, and how many those
-  /// are; i32. A phase belongs to one block. On devices with threads().
+  /// Index of this block among the blocks that share a loop's iterations, and their count (i32). A phase
+  /// belongs to one block. On devices with threads().
   llvm::Value* block();
   llvm::Value* blocks();
   /// Uninitialised stack memory in the entry block.
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().
   llvm::GlobalVariable* block_memory(llvm::Type* type, const std::string& name);
-  /// The same, once for each name in a phase.
+  /// As block_memory; a second call with the same name in a phase returns the same memory.
   llvm::GlobalVariable* named_block_memory(llvm::Type* type, const std::string& name);
-  /// Begins a phase, whose memory may take the place of that of earlier phases. All threads of the block must
-  /// be done with that.
+  /// Begins a phase that may reuse the memory of earlier phases. All threads must have finished using it.
   void reuse_block_memory() { ++phase_; }
   /// Puts the memory of the phases in one place. For the complete function.
   void lay_out_block_memory();
@@ -93,7 +92,7 @@ struct TaskFunction {
   llvm::BasicBlock* return_block = nullptr;
   TaskArguments arguments;
   StackFrame frame;
-  unsigned long_chains = 0;  ///< calls so far of math functions that are one long chain of operations
+  unsigned long_chains = 0;  ///< calls so far to math functions with a long dependency chain
 
  private:
   struct BlockMemory {

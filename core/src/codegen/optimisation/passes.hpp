@@ -6,10 +6,11 @@
 
 namespace weir::codegen {
 
-/// Replaces intrinsics by comparisons, selections and integer arithmetic, for targets that have only these:
-/// minima and maxima of integers, funnel shifts, saturating and checked arithmetic, conversions with a
-/// defined result for every input, sign copies, classes of floats, counts of bits in other integers than
-/// words. Erases hints for LLVM. The results have the same bits, except for NaNs.
+/// Replaces intrinsics by comparisons, selections and integer arithmetic, for targets that have only these.
+/// It replaces minima and maxima of integers, funnel shifts, saturating and checked arithmetic, and
+/// conversions with a defined result for every input. It also replaces sign copies, classes of floats, and
+/// counts of bits in integers other than words. Erases hints for LLVM. The results have the same bits, except
+/// for NaNs.
 class BasicOperations : public llvm::PassInfoMixin<BasicOperations> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -48,7 +49,7 @@ class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
 };
 
 /// Compiles functions that load or store eight bytes under a mask without AVX512DQ. With it, LLVM 22 extends
-/// the mask with KMOVB, which its register allocator takes for a copy: if the result is spilled, bits beyond
+/// the mask with KMOVB, which its register allocator takes for a copy. If the result is spilled, bits beyond
 /// the eighth stay, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run after
 /// vectorisation. On x86-64 only.
 class NoMaskExtension : public llvm::PassInfoMixin<NoMaskExtension> {
@@ -66,10 +67,9 @@ struct ExactOperations {
 };
 
 /// Replaces divisions, square roots and fused multiply-adds of scalars that a device does not round correctly
-/// by calls of functions that compute them exactly: f32 through f64 where the device has it, and with
-/// integers otherwise. Divisions of 64-bit integers become those of 32 bits where the operands fit, else a
-/// loop. Operations that fast mode allows to be inexact stay. Vectors must be scalarised
-/// before.
+/// by calls of exact functions. These compute f32 through f64 where the device has it, and with integers
+/// otherwise. Divisions of 64-bit integers become those of 32 bits where the operands fit, else a loop.
+/// Operations that fast mode allows to be inexact stay. Vectors must be scalarised before.
 class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
  public:
   explicit ExactArithmetic(const ExactOperations& device) : device_(device) {}
@@ -81,10 +81,10 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 
 /// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
 /// `0 - x` as the negation of x when an instruction uses the difference, which gives -0 instead of +0 for
-/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes
-/// `x + 0` as x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop; with
-/// Zeros::all, zeros of both signs are hidden in products, quotients and fma, and where a variable, a parameter or a
-/// result receives them. Must run last, on AMD GPUs and Vulkan devices only.
+/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes `x + 0`
+/// as x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With Zeros::all,
+/// zeros of both signs are therefore hidden in products, quotients and fma, and where a variable, a parameter
+/// or a result receives them. Must run last, on AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };

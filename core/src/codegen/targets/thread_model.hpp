@@ -18,8 +18,8 @@ class ThreadModel {
   /// Threads of a block that runs the task.
   virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
-  /// The number of threads that exchange values without memory: a power of two, at least 32; or 1, so that
-  /// all values go through the block's memory and shuffle(), shuffle_down() and barrier_of_lanes() are not
+  /// The number of threads that exchange values without memory: a power of two, at least 32, or 1. With 1,
+  /// all values go through the block's memory, and shuffle(), shuffle_down() and barrier_of_lanes() are not
   /// called.
   virtual std::uint32_t lanes() const = 0;
   /// The i32 of lane `lane`, a number below lanes(). All lanes must call it.

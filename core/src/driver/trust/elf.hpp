@@ -16,8 +16,8 @@ struct ElfHeader {
 };
 
 /// Throws Error{parse} when the file is not an ELF file, is larger than 2 GiB or, for a native file, ends
-/// before its program headers say: a process that maps such a file crashes on the first access. Throws
-/// Error{system} when the file cannot be read.
+/// before its program headers say. A process that maps such a truncated file crashes on the first access.
+/// Throws Error{system} when the file cannot be read.
 ElfHeader read_elf_header(const TrustedFile& file);
 
 }  // namespace weir

@@ -109,8 +109,8 @@ std::mutex& report_mutex() {
 }
 
 /// True if the record holds a failure that was reported. Launches write into a record only after it was
-/// freed, so what it holds until then comes from the reported launch: an H200 writes a report in host memory
-/// once more when a kernel ends under Vulkan or under compute-sanitizer.
+/// freed, so its contents until then come from the reported launch. The check is needed because an H200
+/// writes a report in host memory once more when a kernel ends under Vulkan or under compute-sanitizer.
 bool is_reported(const StreamRecord& record) {
   return record.reported_at.load() != 0 && !record.freed_early.load();
 }

@@ -36,8 +36,8 @@ enum class SubmittedAs : std::uint8_t { streams, graph };
 ///
 /// A task of unknown work that does not fill the device runs concurrently.
 ///
-/// A `found` region, which the kernel does not write, forks only where a gain is expected: all work must be
-/// known, unless its blocks are branches of a graph of a GPU, which cost nothing.
+/// A `found` region, which the kernel does not write, forks only where a gain is expected. All work must then
+/// be known, unless its blocks are branches of a graph of a GPU, which cost nothing.
 bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks,
                    bool found = false) noexcept;
 

@@ -128,8 +128,8 @@ inline constexpr std::uint64_t operations_per_cpu_block = 10'000;
 std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
                           const CompiledTask& compiled, const LaunchValues& values) noexcept;
 
-/// Estimate of the bytes that a task moves between the device's memory and its processors: of each array, the
-/// elements that its iterations load and those that they store, each at most the whole array.
+/// Estimate of the bytes that a task moves between the device's memory and its processors. It counts, for
+/// each array, the elements that its iterations load and those that they store, each at most the whole array.
 std::uint64_t memory_traffic(const passes::Plan& plan, const passes::PlannedTask& task,
                              const LaunchValues& values) noexcept;
 

@@ -106,7 +106,7 @@ class Preparations {
     }
   }
 
-  /// Enters with the next job; false, and the thread must end, if there is none.
+  /// Takes the next job and enters the driver. Returns false if there is none; the thread must then end.
   bool take(std::list<Job>& next) noexcept {
     const std::lock_guard lock(mutex_);
     if (jobs_.empty()) {

@@ -41,9 +41,9 @@ Pair log_in_two_f32(Expr x) {
   return {sum.high, sum.low + high_low};
 }
 
-/// log of a positive double: with x = 2^e m, one of five r near 1 / m, and f = m r - 1, it is e log 2 - log r
-/// + log(1 + f), where |f| is at most 0.091, or 0.067 if r is 1, and only the first two terms of the series
-/// need a second double.
+/// log of a positive double. With x = 2^e m, one of five r near 1 / m, and f = m r - 1, it is e log 2 - log r
+/// + log(1 + f). |f| is at most 0.091, or 0.067 if r is 1. Only the first two terms of the series need a
+/// second double.
 Pair log_in_two_f64(Expr x) {
   const Normalized n = normalize(x, 0x1.af286bca1af28p-1);  // 16 / 19
   const Expr m = n.significand, e = n.exponent;
