@@ -68,7 +68,7 @@ struct CompiledProgram {
                                                           ///< and are 1 where `lowering` is serial or phases
     std::uint32_t shared_bytes = 0;                       ///< dynamic, per block
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
-    std::vector<Argument> arguments;                      ///< the fields of that block, by offset
+    std::vector<Argument> arguments;                      ///< the fields of the argument block, by offset
     std::uint32_t first_site = 0;                         ///< of its statements that can fail
     Lowering lowering;                                    ///< the forms that its code takes
 

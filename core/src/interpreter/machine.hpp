@@ -59,7 +59,7 @@ class Machine {
   /// `observer` is called for each step of later runs, and may throw to stop one. Null for none.
   void observe(Observer* observer) { observer_ = observer; }
 
-  /// Runs the whole kernel; the blocks of a region run one after the other.
+  /// Runs the whole kernel; the stream blocks of a region run one after the other.
   void run_kernel(std::uint64_t steps);
   /// Runs one task. The tasks of a launch share `scratch`.
   void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);

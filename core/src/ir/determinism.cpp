@@ -32,7 +32,7 @@ class Finder {
  public:
   explicit Finder(const Kernel& kernel) : kernel_(kernel) { note_uses(kernel.body); }
 
-  /// `unordered`: blocks of a region run at the same time, and their atomics are checked together.
+  /// `unordered`: stream blocks of a region run at the same time, and their atomics are checked together.
   void look_at(const Block& block, bool unordered) {
     for (const Statement& s : block.statements) {
       if (s.op == Op::parallel || s.op == Op::reduce) {
