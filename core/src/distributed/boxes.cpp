@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "algorithms/arguments.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::distributed {
 namespace {
