@@ -36,7 +36,7 @@ std::vector<Completion> completions(const CLI::App& root) {
   return all;
 }
 
-std::string words_of(const Completion& completion) {
+std::string choices_of(const Completion& completion) {
   std::string words;
   for (const CLI::App* subcommand : completion.subcommands) words += subcommand->get_name() + " ";
   for (const CLI::Option* option : completion.options) words += "--" + option->get_lnames().front() + " ";
@@ -55,7 +55,7 @@ std::string cases_of(const std::vector<Completion>& all) {
   std::string cases;
   for (const Completion& completion : all)
     cases += "    " + (completion.path.empty() ? std::string("*") : "\"" + completion.path + "\"*") +
-             ") choices=" + quoted(words_of(completion)) + " ;;\n";
+             ") choices=" + quoted(choices_of(completion)) + " ;;\n";
   return cases;
 }
 

@@ -103,7 +103,7 @@ json candidate_json(const Candidate& candidate) {
                                  {"before", effect.before},
                                  {"after", effect.after},
                                  {"refused", harms_others(effect)},
-                                 {"words", words_of(effect)}});
+                                 {"words", describe(effect)}});
   if (candidate.kind == PluginKind::communicator) {
     if (candidate.communicator_info) driver["properties"] = communicator_json(*candidate.communicator_info);
     return driver;

@@ -50,7 +50,7 @@ class TextReport {
       line("remedy", candidate.remedy);
     }
     if (!candidate.note.empty()) line("note", candidate.note);
-    for (const std::string& change : words_of(candidate.effects, false)) line("note", change);
+    for (const std::string& change : describe(candidate.effects, false)) line("note", change);
     for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
       add_device(candidate.name, index, candidate.devices[index]);
     if (candidate.communicator_info) add_communicator(*candidate.communicator_info);
@@ -90,10 +90,10 @@ class TextReport {
     for (const SearchFolder& folder : folders)
       if (folder.kind == kind)
         out_ += fmt::format("  {:<{}}  {} ({})\n", without_control_characters(folder.path.string()), width,
-                            folder_state(folder, candidates), origin_words(folder));
+                            folder_state(folder, candidates), describe_origin(folder));
   }
 
-  static std::string origin_words(const SearchFolder& folder) {
+  static std::string describe_origin(const SearchFolder& folder) {
     switch (folder.origin) {
       case SearchOrigin::environment:
         return fmt::format("from {}", to_string(folder.origin, folder.kind));

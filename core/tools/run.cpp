@@ -12,7 +12,7 @@
 #include <weir/weir.hpp>
 
 #include "command.hpp"
-#include "kernel_arguments.hpp"
+#include "command_line_values.hpp"
 #include "kernel_file.hpp"
 
 namespace weir::tool {

@@ -4,7 +4,7 @@
 //   device      a logical device with the queues of one family
 //   stream      a line (line.hpp): batches of commands on one queue, and calls on the host
 //   event       a position in a line
-//   allocation  a range of a block of memory
+//   allocation  a range of a memory block
 //   module      a shader module
 //   kernel      pipelines of one entry point, one for each block size and size of dynamic shared memory
 //   graph       secondary command buffers (graph.cpp)

@@ -172,11 +172,11 @@ class Runtime final : public Control {
   int objects = 0;
   int error = 0;  // returned after a trap; as in CUDA, one for all devices of the process
   std::map<std::uint64_t, std::uint64_t> pinned;  // address and size
-  struct Block {
+  struct MemoryBlock {
     std::uint64_t size;
     int device;
   };
-  std::map<std::uint64_t, Block> blocks;  // device memory by address
+  std::map<std::uint64_t, MemoryBlock> blocks;  // device memory by address
   const int version = std::atoi(setting("FAKE_CUDA_VERSION", "13000").c_str());
   const std::string missing = "," + setting("FAKE_CUDA_MISSING", "") + ",";
   static inline thread_local void* current = nullptr;

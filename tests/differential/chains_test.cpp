@@ -27,7 +27,7 @@ constexpr std::uint64_t usual_chains = 120;
 #endif
 constexpr std::uint64_t chain_steps = 1'500'000;
 
-// ---- the record: how often each kind of statement was in each form of a merged task
+// ---- how often each kind of statement was in each form of a merged task
 
 enum class Form : std::uint8_t { same_space, reduction, shared_index, independent };
 constexpr std::size_t form_count = 4;
@@ -40,7 +40,7 @@ struct Result {
   bool phases;        // some of them run several loops in one block
 };
 
-class Record {
+class FormCounts {
  public:
   void add_phases(const Result& result) { phases_ += result.phases; }
   int phases() const { return phases_; }
@@ -169,7 +169,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     count = *end == ':' ? std::strtoull(end + 1, nullptr, 10) : 1;
   }
   const Device device = open(tested_device());
-  Record record;
+  FormCounts counts;
   int ran = 0, merged = 0, repeated = 0;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE("run again with WEIR_CHAINS=" + std::to_string(seed));
@@ -197,30 +197,30 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     const LaunchMode mode = seed % 2 == 0 ? LaunchMode::graph : LaunchMode::streams;
     const Result phased = with(""), on = with(" no_phases", mode), off = with(" no_fusion", mode);
     with(" no_phases no_concurrency", mode);
-    record.add_independent(chain.runnable.kernel,
+    counts.add_independent(chain.runnable.kernel,
                            passes::make_plan(chain.runnable.kernel, 8,
                                              {.fusion = passes::Fusion::same_space,
                                               .known = {.no_alias = !shares_memory(chain.chain)},
                                               .concurrency = true}));
     repeated += chain.chain.text.find("repeat") != std::string::npos;
-    record.add_phases(phased);
+    counts.add_phases(phased);
     if (on.tasks == off.tasks) continue;
     ++merged;
     for (const passes::Fusion how : {passes::Fusion::same_space, passes::Fusion::shared_index}) {
       const passes::Plan plan = passes::make_plan(chain.runnable.kernel, 8, {how, {.no_alias = true}});
-      if (plan.tasks.size() == on.tasks) record.add(chain.runnable.kernel, plan);
+      if (plan.tasks.size() == on.tasks) counts.add(chain.runnable.kernel, plan);
     }
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
   std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats, %d with independent loops\n",
-              ran, merged, record.phases(), repeated, record.independent());
+              ran, merged, counts.phases(), repeated, counts.independent());
   if (count < 100 || HasFailure()) return;
   EXPECT_GT(merged, ran / 8);
-  EXPECT_GT(record.phases(), ran / 2);
+  EXPECT_GT(counts.phases(), ran / 2);
   EXPECT_GT(repeated, ran / 8);
-  EXPECT_GT(record.independent(), ran / 8);
-  EXPECT_EQ(record.missing(), "");
+  EXPECT_GT(counts.independent(), ran / 8);
+  EXPECT_EQ(counts.missing(), "");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::map<std::string, Candidate> inspected(const DriverFolder& folder, std::chro
 
 std::string reported(const Candidate& candidate) {
   std::string text = candidate.note;
-  for (const std::string& words : words_of(candidate.effects, false)) text += "; " + words;
+  for (const std::string& words : describe(candidate.effects, false)) text += "; " + words;
   return text;
 }
 
@@ -169,7 +169,7 @@ TEST(SideEffects, AreReadAsTheyWerePrinted) {
       const SideEffect effect{static_cast<Change>(change), ProbeStep::close, -1, 1234567890123, name};
       EXPECT_EQ(parse_side_effect(to_text(effect)), effect);
       EXPECT_EQ(to_text(effect).find(' '), std::string::npos);
-      EXPECT_FALSE(words_of(effect).empty());
+      EXPECT_FALSE(describe(effect).empty());
     }
   for (const char* text : {"", "umask", "umask:load:0:0",
                            "umask:load:x:0:", "mask:load:0:0:", "umask:later:0:0:", "umask:load:0:0:%zz",

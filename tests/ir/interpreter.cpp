@@ -48,16 +48,49 @@ interpreter::Arguments arguments_of(const ir::Kernel& kernel, const LaunchData& 
 
 Machine::Machine(const ir::Kernel& kernel, Choices& choices)
     : interpreter::Machine(kernel, arguments_of(kernel, random_launch(kernel, choices)), {},
-                           interpreter::Meaning::lenient) {}
+                           interpreter::Meaning::lenient),
+      kernel_(kernel) {}
 
 Machine::Machine(const ir::Kernel& kernel, const LaunchData& data, MathLibrary library)
-    : interpreter::Machine(kernel, arguments_of(kernel, data), std::move(library)) {}
+    : interpreter::Machine(kernel, arguments_of(kernel, data), std::move(library)), kernel_(kernel) {}
+
+void Machine::run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps) {
+  start(task.value_count, task.local_count, steps);
+  scratch_ = &scratch;
+  if (task.kind == ir::TaskKind::reduce_partial) {
+    // Computes the whole result at once and stores it where the following task would.
+    ir::Block body = task.body;
+    const ir::Statement loop = body.statements.back();
+    body.statements.pop_back();
+    block(body);
+    const std::uint64_t result = result_of(loop);
+    std::memcpy(scratch.data() + task.result_offset, &result, size_of(loop.type));
+  } else {
+    block(task.body);
+  }
+}
 
 std::vector<std::uint64_t> Machine::contents() const {
   std::vector<std::uint64_t> all;
   for (std::size_t p = 0; p < arguments().arrays.size(); ++p) {
     const std::vector<std::uint64_t> array = components(p);
     all.insert(all.end(), array.begin(), array.end());
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> Machine::components(std::size_t parameter) const {
+  if (kernel_.parameters[parameter].kind == ir::Parameter::Kind::scalar) return {};
+  const ElementType& element = kernel_.parameters[parameter].element;
+  const interpreter::ArrayArgument& array = arguments().arrays[parameter];
+  std::size_t count = element.components();
+  for (const std::int64_t extent : array.extents) count *= static_cast<std::size_t>(extent);
+  std::vector<std::uint64_t> all(count);
+  const std::byte* at = arguments().memories[array.memory].data() + array.offset;
+  for (std::uint64_t& bits : all) {
+    std::memcpy(&bits, at, size_of(element.scalar));
+    if (element.scalar == ScalarType::boolean) bits = bits != 0;
+    at += size_of(element.scalar);
   }
   return all;
 }

@@ -30,11 +30,18 @@ class Machine : public interpreter::Machine {
   /// Strict.
   Machine(const ir::Kernel& kernel, const LaunchData& data, MathLibrary library);
 
+  /// Runs one task. The tasks of a launch share `scratch`.
+  void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);
+  /// The number of the repetition in which tasks run, by depth; see ir::Op::repetition.
+  void set_repetition(std::size_t depth, std::int64_t number) { repetitions_.at(depth) = number; }
+
   /// The contents of all arrays after a launch, for comparison.
   std::vector<std::uint64_t> contents() const;
-  std::vector<std::uint64_t> components(std::size_t parameter) const {
-    return interpreter::Machine::contents(parameter);
-  }
+  /// The bits of all scalars of an array; empty for a scalar parameter.
+  std::vector<std::uint64_t> components(std::size_t parameter) const;
+
+ private:
+  const ir::Kernel& kernel_;
 };
 
 }  // namespace weir::test

@@ -47,7 +47,7 @@ class PlanValues final : public ir::HostValues {
 };
 
 /// Calls `run(task)` for each task in program order, repeated ones each time.
-inline void for_each_task(const passes::Plan& plan, interpreter::Machine& machine,
+inline void for_each_task(const passes::Plan& plan, Machine& machine,
                           const std::function<void(std::size_t task)>& run) {
   PlanValues values(machine.arguments());
   std::size_t next = 0;  // of the repeats

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "execute/arguments.hpp"
+#include "execute/launch_memory.hpp"
 #include "isa/state/wave.hpp"
 
 namespace weir::hipsim {

@@ -15,8 +15,8 @@ constexpr std::uint64_t alignment = 256, gap = 256;
 void MemoryTable::insert(const std::shared_ptr<Allocation>& block) {
   const std::unique_lock lock(mutex_);
   block->number = next_number_++;
-  // The host returns an address again only after a quarantined block was released; no other block can
-  // overlap.
+  // The host returns an address again only after a quarantined memory block was released; no other memory
+  // block can overlap.
   blocks_[block->begin] = block;
 }
 

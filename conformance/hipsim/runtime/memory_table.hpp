@@ -12,8 +12,8 @@ namespace weir::hipsim {
 
 enum class MemoryKind : std::uint8_t { device, host, code };
 
-/// A live or freed block of memory. Freed blocks stay in the table, and mapped, for a while, so that later
-/// use is detected.
+/// A live or freed memory block. Freed memory blocks stay in the table, and mapped, for a while, so that
+/// later use is detected.
 struct Allocation {
   std::uint64_t begin = 0, size = 0;
   int device = 0;
@@ -24,25 +24,25 @@ struct Allocation {
   std::uint64_t end() const { return begin + size; }
 };
 
-/// All blocks that kernels and copies may access, by address. Thread-safe.
+/// All memory blocks that kernels and copies may access, by address. Thread-safe.
 class MemoryTable {
  public:
-  /// `quarantine` is the number of bytes of freed blocks that are kept.
+  /// `quarantine` is the number of bytes of freed memory blocks that are kept.
   explicit MemoryTable(std::uint64_t quarantine) : quarantine_limit_(quarantine) {}
 
-  /// Allocates a block, aligned to 256 bytes. Gaps before and after it are in no block, so accesses there are
-  /// detected. Returns null if the host has no memory.
+  /// Allocates a memory block, aligned to 256 bytes. Gaps before and after it are in no memory block, so
+  /// accesses there are detected. Returns null if the host has no memory.
   std::shared_ptr<Allocation> allocate(std::uint64_t size, int device, MemoryKind kind);
   /// Adds memory of another owner to the table.
   std::shared_ptr<Allocation> adopt(std::uint64_t begin, std::uint64_t size, int device, MemoryKind kind);
-  /// Marks a block as freed; its memory is released when the quarantine overflows.
+  /// Marks a memory block as freed; its memory is released when the quarantine overflows.
   void free(const std::shared_ptr<Allocation>& block);
-  /// Removes an adopted block at once.
+  /// Removes an adopted memory block at once.
   void forget(const std::shared_ptr<Allocation>& block);
 
-  /// The block that contains `address`, freed blocks included; null if there is none.
+  /// The memory block that contains `address`, freed ones included; null if there is none.
   std::shared_ptr<Allocation> find(std::uint64_t address) const;
-  /// A description of the address and the blocks near it.
+  /// A description of the address and the memory blocks near it.
   std::string describe(std::uint64_t address) const;
   /// A description of an access's fault; empty for a valid access.
   std::string judge(std::uint64_t address, std::uint64_t size) const;
@@ -56,7 +56,7 @@ class MemoryTable {
   std::uint32_t next_number_ = 1;
 };
 
-/// One thread's cache of the table: keeps the blocks that were found last.
+/// One thread's cache of the table: keeps the memory blocks that were found last.
 class MemoryView {
  public:
   explicit MemoryView(const MemoryTable& table) : table_(table) {}

@@ -12,7 +12,7 @@
 namespace weir::hipsim::tool {
 namespace {
 
-struct Block {
+struct MemoryBlock {
   std::string type;
   std::shared_ptr<Allocation> memory;
   std::size_t count;
@@ -59,7 +59,7 @@ void put(std::vector<std::uint8_t>& bytes, const void* value, std::size_t size) 
 
 /// Appends an argument, and records its block if it has one.
 void add_argument(const std::string& text, MemoryTable& memory, std::vector<std::uint8_t>& bytes,
-                  std::vector<Block>& blocks) {
+                  std::vector<MemoryBlock>& blocks) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos)
     throw std::runtime_error("\"" + text + "\" has no colon; expected for example f32*:1024 or i32:5");
@@ -85,7 +85,7 @@ void add_argument(const std::string& text, MemoryTable& memory, std::vector<std:
   });
 }
 
-void print(const Block& block, unsigned shown) {
+void print(const MemoryBlock& block, unsigned shown) {
   fmt::print("{}[{}]:", block.type, block.count);
   with_type(block.type, [&](auto zero) {
     using T = decltype(zero);
@@ -121,7 +121,7 @@ int run_kernel(const RunRequest& request) {
   launch.races = request.races == "off"     ? RaceCheck::off
                  : request.races == "error" ? RaceCheck::error
                                             : RaceCheck::report;
-  std::vector<Block> blocks;
+  std::vector<MemoryBlock> blocks;
   for (const std::string& argument : request.arguments)
     add_argument(argument, memory, launch.arguments, blocks);
   if (launch.arguments.size() < launch.kernel->explicit_bytes)
@@ -134,7 +134,7 @@ int run_kernel(const RunRequest& request) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const std::string& report : result.reports) fmt::print("{}\n", report);
   if (result.failed) fmt::print("{}\n", result.message);
-  for (const Block& block : blocks) print(block, request.shown);
+  for (const MemoryBlock& block : blocks) print(block, request.shown);
   fmt::print("{} wave instructions in {:.3f} s\n", result.instructions, seconds);
   return result.failed ? 1 : 0;
 }

@@ -109,7 +109,7 @@ template <class Call>
 weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out,
                                weir_status* status, Call&& allocate) {
   // Made first: after the driver has allocated, nothing may fail.
-  std::map<weir_allocation, Block> block;
+  std::map<weir_allocation, MemoryBlock> block;
   block[nullptr] = {device, bytes};
   {
     const std::lock_guard lock(mutex_);

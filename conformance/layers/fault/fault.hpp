@@ -126,11 +126,11 @@ class Fault {
   std::uint64_t all_calls_ = 0, failed_ = 0;
   std::set<std::int64_t> lost_;
   std::map<Handle, Late> late_;  ///< by stream
-  struct Block {
+  struct MemoryBlock {
     std::int64_t device;
     std::uint64_t bytes;
   };
-  std::map<weir_allocation, Block> blocks_;
+  std::map<weir_allocation, MemoryBlock> blocks_;
   std::map<std::int64_t, std::uint64_t> used_;
 };
 

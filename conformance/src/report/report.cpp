@@ -20,7 +20,7 @@ json counts_object(const Counts& counts) {
   return object;
 }
 
-std::string skip_words(const Result& result) {
+std::string describe_skip(const Result& result) {
   std::string words(to_string(result.outcome));
   if (!result.reason.empty()) words += ": " + result.reason;
   if (!result.message.empty()) words += ": " + result.message;
@@ -108,9 +108,9 @@ std::string junit_case(const Result& result) {
     out += "<failure message=\"" + escaped(result.requirement->sentence) + "\">" + escaped(result.message) +
            "</failure>";
   else if (result.outcome == Outcome::unexpected_pass)
-    out += "<system-out>" + escaped(skip_words(result)) + "; remove the expectation</system-out>";
+    out += "<system-out>" + escaped(describe_skip(result)) + "; remove the expectation</system-out>";
   else if (!plain)
-    out += "<skipped message=\"" + escaped(skip_words(result)) + "\"/>";
+    out += "<skipped message=\"" + escaped(describe_skip(result)) + "\"/>";
   return out;
 }
 

@@ -26,7 +26,7 @@ namespace weir {
 class AnyArrayView;
 
 namespace detail {
-struct Block;  // a piece of the device's memory pool
+struct Block;  // a memory block: a piece of the device's memory pool
 
 /// Throws Error{invalid} unless the view is of that element type and rank. Returns it.
 WEIR_API const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, std::size_t rank);
@@ -83,7 +83,7 @@ class WEIR_API AnyArrayView {
                              std::span<const std::int64_t> extents) const noexcept;
 
  protected:
-  /// A new block; see Device::array. `stream` may be null for the current one.
+  /// A new memory block; see Device::array. `stream` may be null for the current one.
   AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
                std::span<const std::int64_t> extents);
   void fill_bytes(const StreamRef& stream, const void* element) const;
@@ -94,7 +94,7 @@ class WEIR_API AnyArrayView {
 
   detail::Block* block_ = nullptr;
   std::uint64_t generation_ = 0;
-  std::uint64_t offset_ = 0;  // bytes into the block
+  std::uint64_t offset_ = 0;  // bytes into the memory block
   std::uint64_t size_ = 0;
   std::array<std::int64_t, max_rank> extents_{};
   ElementType element_;
@@ -119,7 +119,7 @@ class WEIR_API AnyArray : public AnyArrayView {
   }
   ~AnyArray() { release(); }
 
-  /// For the runtime: the owner of a block of the pool, from its begin on.
+  /// For the runtime: the owner of a memory block of the pool, from its begin on.
   static AnyArray of_block(detail::Block* block, ElementType element,
                            std::span<const std::int64_t> extents) noexcept;
 };

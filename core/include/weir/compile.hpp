@@ -45,7 +45,7 @@ struct CompiledProgram {
       extent,          ///< i64: extent `index` of an array parameter
       scalar,          ///< a scalar parameter; of a Vec or Mat, its scalar number `index`
       scratch,         ///< the address of scratch_bytes that the tasks of one launch share, with any contents
-      failure_record,  ///< the address of failure_record_bytes, 0 before the launch: see failure_of
+      failure_record,  ///< the address of an error record, all 0 before the launch: see failure_of
       launch_key,      ///< u64: what random numbers depend on, the same for all tasks of one launch
       site_base,       ///< u32: Task::first_site, or the caller's own numbers
       temporaries [[deprecated("use scratch")]] = scratch
@@ -70,7 +70,7 @@ struct CompiledProgram {
                                                           ///< and are 1 where `lowering` is serial or phases
     std::uint32_t shared_bytes = 0;                       ///< dynamic, per block
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
-    std::vector<Argument> arguments;                      ///< the fields of that block, by offset
+    std::vector<Argument> arguments;                      ///< the fields of the argument block, by offset
     std::uint32_t first_site = 0;                         ///< of its statements that can fail
     Lowering lowering;                                    ///< the forms that its code takes
 
@@ -84,7 +84,7 @@ struct CompiledProgram {
       return parameters;
     }
   };
-  static constexpr std::size_t failure_record_bytes = 128;
+  static constexpr std::size_t failure_record_bytes = 128;  ///< of an error record
   std::string format;
   std::string target;
   std::vector<std::byte> bytes;
@@ -105,7 +105,7 @@ WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& ta
 /// as compile() does.
 WEIR_API std::string explain(const Program& program, const CompileTarget& target);
 
-/// Describes the first failure in `record`, which has failure_record_bytes and was the failure record of
+/// Describes the first failure in `record`, which has failure_record_bytes and was the error record of
 /// launches: an assert's or a bounds check's words, with its source line; "" when nothing failed. The
 /// launches' site_base was first_site.
 WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);

@@ -101,7 +101,7 @@ struct MemorySize {
   std::uint64_t total = 0;
 };
 
-/// Contents and counts of the device's memory pool. Bytes count whole blocks, as they were
+/// Contents and counts of the device's memory pool. Bytes count whole memory blocks, as they were
 /// asked of the driver.
 struct MemoryStatistics {
   std::uint64_t bytes_in_use = 0;
@@ -109,7 +109,7 @@ struct MemoryStatistics {
   std::uint64_t bytes_peak = 0;           ///< the most that was in use and cached together
   std::uint64_t allocations = 0;          ///< asked of the pool
   std::uint64_t driver_allocations = 0;   ///< asked of the driver
-  std::uint64_t cross_stream_reuses = 0;  ///< blocks that another stream had used
+  std::uint64_t cross_stream_reuses = 0;  ///< memory blocks that another stream had used
 };
 
 /// Contents of the device's pools of streams and events.

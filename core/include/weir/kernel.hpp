@@ -47,7 +47,7 @@ struct KernelOptions {
   /// Refuses atomics of parallel iterations whose effect depends on the order of the iterations, such as sums
   /// of floats: the constructor throws Error{kernel}. Reductions have a fixed order.
   bool deterministic = false;
-  /// Loops that do not depend on each other may run at the same time, as blocks of `stream_parallel` do.
+  /// Loops that do not depend on each other may run at the same time, as stream blocks do.
   bool concurrency = true;
 };
 

@@ -33,7 +33,7 @@ enum class LoweringPath : std::uint8_t {
   group_blocks,   ///< GPU: a block for each group
   phases,         ///< several loops, one after the other or repeatedly, in one block
   private_sums,   ///< additions of floats to one element, gathered in registers
-  region,         ///< the blocks of a region, each in a block of its own
+  region,         ///< the stream blocks of a region, each in a block of its own
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
 inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::region) + 1;

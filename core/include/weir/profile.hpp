@@ -27,7 +27,7 @@ struct TaskTime {
   std::string task;
   std::uint32_t stream = 0;  ///< number of the stream on its device; leased streams are numbered too
   std::int32_t region = -1;  ///< region of the kernel or task list, -1 outside
-  std::int32_t block = -1;   ///< block of the region, -1 outside
+  std::int32_t block = -1;   ///< stream block of the region, -1 outside
   double start = 0;
   double duration = 0;
   /// Estimate of the task's memory traffic: of each array, the elements that the iterations load and those

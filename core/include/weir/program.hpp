@@ -46,8 +46,7 @@ struct LaunchArgument {
 /// How a launch of several tasks reaches the device. The results are the same bits.
 enum class LaunchMode : std::uint8_t {
   automatic,  ///< over streams, until the same plan repeats and a graph costs the host less; nothing is timed
-  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool if that
-              ///< pays
+  streams,    ///< each task by a call of its own; stream blocks on streams of the device's pool if that pays
   graph       ///< all tasks as one driver graph; over streams where the device has no graphs
 };
 
@@ -84,8 +83,9 @@ class WEIR_API Program {
   std::span<const ParameterInfo> parameters() const;
 
   /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid} when
-  /// arguments do not fit the parameters, an array is dead or of another device, or blocks of a region would
-  /// conflict; nothing was submitted then. Throws the pending failure of an earlier launch on the stream.
+  /// arguments do not fit the parameters, an array is dead or of another device, or stream blocks of a region
+  /// would conflict; nothing was submitted then. Throws the pending failure of an earlier launch on the
+  /// stream.
   void launch(const StreamRef& stream, std::span<const LaunchArgument> arguments,
               const LaunchOptions& options = {}) const;
 

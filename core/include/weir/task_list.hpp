@@ -17,16 +17,16 @@ struct TaskListState;
 }
 
 /// The place of a task. Tasks outside regions run in order. Consecutive tasks of one region run concurrently
-/// when their block numbers differ and in order when they are equal; the region begins after everything
-/// before it and ends before everything after it.
+/// when their stream blocks' numbers differ and in order when they are equal; the region begins after
+/// everything before it and ends before everything after it.
 struct TaskPlace {
   static constexpr std::int32_t none = -1;
   std::int32_t region = none;  ///< any number from 0; equal and consecutive means the same region
   std::int32_t block = 0;      ///< from 0; ignored outside regions
 };
 
-/// An ordered list of kernel launches with the blocks they belong to, run any number of times. Building it is
-/// for one thread; launch() may be called from several.
+/// An ordered list of kernel launches with the stream blocks they belong to, run any number of times.
+/// Building it is for one thread; launch() may be called from several.
 class WEIR_API TaskList {
  public:
   explicit TaskList(const Device& device);
@@ -35,7 +35,7 @@ class WEIR_API TaskList {
   ~TaskList();
 
   /// Appends a task; its arguments are packed now. Throws as KernelFunction::launch, and Error{invalid} when
-  /// the place has a negative block or a region that was already left.
+  /// the place has a negative stream block or a region that was already left.
   void add(const KernelFunction& kernel, const LaunchShape& shape, std::span<const KernelArgument> arguments,
            TaskPlace place = {});
   void add(const KernelFunction& kernel, const LaunchShape& shape,

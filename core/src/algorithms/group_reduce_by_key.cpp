@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Combines the values of equal keys by groups, for integers, whose bits do not depend on the order. Each
 // group combines the runs inside its range; one group then completes those that continue in later ranges.
+#include "algorithms/chunks.hpp"
 #include "algorithms/group_select.hpp"
 #include "algorithms/reduce_by_key.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
 namespace {

@@ -2,7 +2,9 @@
 // compact, partition and unique by groups. Adjacent threads write kept elements to adjacent places.
 #include "algorithms/group_select.hpp"
 
+#include "algorithms/chunks.hpp"
 #include "algorithms/select.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
 namespace {

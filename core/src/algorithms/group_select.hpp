@@ -3,6 +3,7 @@
 // From the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
 #pragma once
 
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 
 namespace weir::algorithms {

@@ -9,9 +9,11 @@
 // But they also mean shorter runs: a tile of 4,096 keys has runs of 16 keys on average, half a line of a
 // GPU's cache. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight ballots tell each
 // thread which of them have its digit, and a counter of the sub-group how many it had before.
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/sort.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
 namespace {

@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/kernels.hpp"
 
 namespace weir::algorithms {

@@ -3,8 +3,9 @@
 // each size of scalar and number of components.
 #include "algorithms/move.hpp"
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/check_arrays.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
 namespace {

@@ -4,9 +4,12 @@
 // group_reduce_by_key.cpp has that of groups.
 #include "algorithms/reduce_by_key.hpp"
 
+#include "algorithms/check_arrays.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/select.hpp"
+#include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
 

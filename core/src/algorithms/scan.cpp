@@ -4,9 +4,11 @@
 // range from the combination of those before it.
 #include "algorithms/scan.hpp"
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/check_arrays.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
 

@@ -3,9 +3,12 @@
 // scan of these, and a move of each chunk's elements to their places. group_select.cpp has that of groups.
 #include "algorithms/select.hpp"
 
+#include "algorithms/check_arrays.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/scan.hpp"
+#include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
 

@@ -2,7 +2,7 @@
 // Selection for other algorithms.
 #pragma once
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/chunks.hpp"
 
 namespace weir::algorithms {
 

@@ -6,11 +6,13 @@
 
 #include <utility>
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/check_arrays.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/scan.hpp"
+#include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t sum_seed = 0x7765697263616368;  // an empty or foreign file must not match
 
-struct Record {
+struct StoredStatistics {
   Statistics counts;
   std::uint64_t sum = 0;
 
@@ -25,10 +25,11 @@ struct Record {
 };
 
 Statistics read_from(int file) noexcept {
-  Record record;
-  if (pread(file, &record, sizeof record, 0) != sizeof record || record.sum != Record::sum_of(record.counts))
+  StoredStatistics stored;
+  if (pread(file, &stored, sizeof stored, 0) != sizeof stored ||
+      stored.sum != StoredStatistics::sum_of(stored.counts))
     return {};
-  return record.counts;
+  return stored.counts;
 }
 
 }  // namespace
@@ -49,11 +50,11 @@ Statistics read_statistics(const std::filesystem::path& folder) noexcept {
 bool add_statistics(const std::filesystem::path& folder, const Statistics& more) noexcept {
   const Descriptor file(open_in(folder, statistics_name, O_RDWR | O_CREAT));
   if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
-  Record record{read_from(file.get())};
-  record.counts += more;
-  record.sum = Record::sum_of(record.counts);
+  StoredStatistics stored{read_from(file.get())};
+  stored.counts += more;
+  stored.sum = StoredStatistics::sum_of(stored.counts);
   const sdk::FileSizeSignalBlocked blocked;
-  return pwrite(file.get(), &record, sizeof record, 0) == sizeof record;
+  return pwrite(file.get(), &stored, sizeof stored, 0) == sizeof stored;
 }
 
 }  // namespace weir::cache

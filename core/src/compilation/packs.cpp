@@ -127,7 +127,7 @@ std::string list_of_targets(const PackContents& contents, const std::string& ker
       return code.target == t && contents.kernels[code.kernel].name == kernel && choose(target, code);
     };
     if (std::ranges::any_of(contents.codes, is_chosen))
-      list += (list.empty() ? "" : ", ") + target_words(target.format, target.cpu, target.features);
+      list += (list.empty() ? "" : ", ") + describe_target(target.format, target.cpu, target.features);
   }
   return list;
 }
@@ -213,7 +213,7 @@ std::string describe_packs(const std::string& kernel, std::span<const codegen::T
   return words;
 }
 
-std::string target_words(const std::string& format, const std::string& cpu, const std::string& features) {
+std::string describe_target(const std::string& format, const std::string& cpu, const std::string& features) {
   return format + (cpu.empty() ? "" : ":" + cpu) + (features.empty() ? "" : ":" + features);
 }
 

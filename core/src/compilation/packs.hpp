@@ -64,6 +64,6 @@ bool find_packed(const ir::Kernel& kernel, std::span<const TaskGroup> groups,
 std::string describe_packs(const std::string& kernel, std::span<const codegen::Target> loads);
 
 /// "ptx:sm_90:+ptx86", as `weir compile --target` takes it.
-std::string target_words(const std::string& format, const std::string& cpu, const std::string& features);
+std::string describe_target(const std::string& format, const std::string& cpu, const std::string& features);
 
 }  // namespace weir::compilation

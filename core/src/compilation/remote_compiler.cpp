@@ -25,7 +25,7 @@ bool ended_without_work(const std::optional<WorkerEnd>& end) {
   return end && WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
 }
 
-std::string words_of(const std::optional<WorkerEnd>& end) {
+std::string describe(const std::optional<WorkerEnd>& end) {
   if (!end) return "the code generator was ended";
   if (end->status == -1)
     return fmt::format("the code generator could not start a process: {}", strerrordesc_np(end->error));
@@ -91,7 +91,7 @@ Reply RemoteCompiler::call(const ir::Kernel& kernel, const codegen::Target& targ
     }
     const std::optional<WorkerEnd> end = lease.worker().how_it_ended();
     if (retries < max_retries && (!end || ended_without_work(end))) continue;
-    throw failure_of(kernel, target, words_of(end));
+    throw failure_of(kernel, target, describe(end));
   }
 }
 

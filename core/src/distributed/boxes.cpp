@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "algorithms/arguments.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/workspace.hpp"
 
 namespace weir::distributed {
 namespace {
@@ -38,11 +38,12 @@ struct Loop {
   std::int64_t count, from_stride, to_stride;
 };
 
-/// The fewest loops that copy a box of `lanes` words for each element.
-std::vector<Loop> loops_of(const Box& box, std::int64_t lanes, const Indices& from, const Indices& to) {
-  std::vector<Loop> loops{{lanes, 1, 1}};  // the innermost first
+/// The fewest loops that copy a box.
+std::vector<Loop> loops_of(const Box& box, std::int64_t words_per_element, const Indices& from,
+                           const Indices& to) {
+  std::vector<Loop> loops{{words_per_element, 1, 1}};  // the innermost first
   for (std::size_t d = max_rank; d-- > 0;) {
-    const Loop next{box[d].size(), from[d] * lanes, to[d] * lanes};
+    const Loop next{box[d].size(), from[d] * words_per_element, to[d] * words_per_element};
     Loop& last = loops.back();
     if (next.count == 1) continue;
     if (last.count == 1)
@@ -155,13 +156,14 @@ void copy_box(const StreamRef& stream, const AnyArrayView& to, const Box& to_at,
   const auto target = contiguous(to, to_at), source = contiguous(from, from_at);
   if (target && source) return target->copy_from_array(stream, *source);
   const AnyArrayView from_words = algorithms::as_words(from), to_words = algorithms::as_words(to);
-  const auto lanes = static_cast<std::int64_t>(from.element().size() / from_words.element().size());
+  const auto words_per_element =
+      static_cast<std::int64_t>(from.element().size() / from_words.element().size());
   const Indices from_strides = strides_of(from), to_strides = strides_of(to);
-  const std::vector<Loop> loops = loops_of(to_at, lanes, from_strides, to_strides);
+  const std::vector<Loop> loops = loops_of(to_at, words_per_element, from_strides, to_strides);
   std::array<Loop, max_rank> all{};
   std::ranges::copy_backward(loops, all.end());
   const auto since = [&](const AnyArrayView& words, const Box& at, const Indices& strides) {
-    return rows_of(words, {offset_of(at, strides) * lanes, words.extent(0)});
+    return rows_of(words, {offset_of(at, strides) * words_per_element, words.extent(0)});
   };
   const bool adjacent = all[3].from_stride == 1 && all[3].to_stride == 1;
   algorithms::for_word_type(from_words, [&]<class W>(W) {

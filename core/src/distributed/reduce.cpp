@@ -7,8 +7,10 @@
 
 #include <algorithm>
 
-#include "algorithms/arguments.hpp"
+#include "algorithms/check_arrays.hpp"
+#include "algorithms/chunks.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/workspace.hpp"
 #include "distributed/whole_rows.hpp"
 #include "ir/task.hpp"
 

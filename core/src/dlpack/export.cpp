@@ -20,7 +20,7 @@ template <class Managed>
 struct Exported {
   Managed managed{};
   std::array<std::int64_t, max_dimensions> shape{}, strides{};
-  detail::Block* block = nullptr;
+  detail::MemoryBlock* block = nullptr;
 
   static void end(Managed* managed) {
     const std::unique_ptr<Exported> self(static_cast<Exported*>(managed->context));
@@ -46,7 +46,7 @@ void describe(const AnyArrayView& array, Tensor& tensor, std::span<std::int64_t,
   tensor.strides = strides.data();
 }
 
-void order(detail::Block& block, const Order& how) {
+void order(detail::MemoryBlock& block, const Order& how) {
   detail::DeviceState& device = block.device;
   if (how.kind() == Order::Kind::none) return;
   if (how.kind() == Order::Kind::host) return device.memory.wait_for_uses(block);
@@ -61,7 +61,7 @@ void order(detail::Block& block, const Order& how) {
 
 template <class Managed>
 std::unique_ptr<Exported<Managed>> exported(const AnyArrayView& array, const Order& how) {
-  detail::Block& block = detail::live(array);
+  detail::MemoryBlock& block = detail::live(array);
   const DeviceName name = name_of(Device(&block.device));
   auto made = std::make_unique<Exported<Managed>>();
   Tensor& tensor = made->managed.tensor;

@@ -32,7 +32,7 @@ std::optional<std::uint32_t> external_kind(const DeviceInfo& info, const Tensor&
 [[noreturn]] void refuse_device(const DeviceState& device, const Tensor& tensor) {
   const DeviceInfo& info = device.info;
   std::string expected = info.dlpack_type
-                             ? device_words(static_cast<std::int32_t>(info.dlpack_type), info.dlpack_id)
+                             ? describe_device(static_cast<std::int32_t>(info.dlpack_type), info.dlpack_id)
                              : std::string("memory that is copied: DLPack has no usable name for its own");
   if (info.dlpack_host_type)
     expected += fmt::format(", or {}", device_type_name(static_cast<std::int32_t>(info.dlpack_host_type)));
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> external_kind(const DeviceInfo& info, const Tensor&
       ErrorCode::invalid,
       fmt::format("DLPack tensor: its memory is of {}; expected for {}: {}; move it there in the library "
                   "that made it, or import it on the device that it is on",
-                  device_words(tensor.device_type, tensor.device_id), device.device_name(), expected));
+                  describe_device(tensor.device_type, tensor.device_id), device.device_name(), expected));
 }
 
 [[noreturn]] void refuse_copy(std::string_view finding, std::string_view remedy) {

@@ -14,7 +14,7 @@ namespace {
   throw Error(ErrorCode::invalid, "DLPack tensor: " + words);
 }
 
-std::string type_words(const DataType& type) {
+std::string describe(const DataType& type) {
   static constexpr std::string_view names[] = {"int", "uint", "float", "opaque", "bfloat", "complex"};
   std::string words = type.code == boolean ? "bool"
                       : type.code < std::size(names)
@@ -40,12 +40,12 @@ bool check_type(const DataType& type, const ElementType& element) {
   refuse(fmt::format(
       "the elements are {}; expected {} for an array of {}; convert them in the library that made "
       "the tensor",
-      type_words(type), type_words(expected), to_string(element)));
+      describe(type), describe(expected), to_string(element)));
 }
 
 }  // namespace
 
-std::string device_words(std::int32_t type, std::int32_t id) {
+std::string describe_device(std::int32_t type, std::int32_t id) {
   const std::string_view name = device_type_name(type);
   return name.empty() ? fmt::format("device {} of type {}", id, type)
                       : fmt::format("device {} of type {} ({})", id, type, name);

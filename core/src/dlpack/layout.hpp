@@ -12,7 +12,7 @@
 namespace weir::dlpack {
 
 /// "device 0 of type 2 (kDLCUDA)".
-std::string device_words(std::int32_t type, std::int32_t id);
+std::string describe_device(std::int32_t type, std::int32_t id);
 
 /// DLPack's type of a scalar.
 DataType data_type(ScalarType scalar) noexcept;

@@ -24,7 +24,7 @@ void keep_for_ever(boost::dll::shared_library library) {
   kept.push_back(std::move(library));
 }
 
-std::string last_loader_words() {
+std::string last_loader_message() {
   const char* const words = dlerror();
   return words ? words : "the system's loader gave no reason";
 }
@@ -39,8 +39,8 @@ std::string_view between(std::string_view words, std::string_view begin, std::st
 
 }  // namespace
 
-Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
-                             std::span<const std::string> vendor_libraries, PluginKind kind) {
+Refusal explain_loader_message(std::string_view words, const std::filesystem::path& library,
+                               std::span<const std::string> vendor_libraries, PluginKind kind) {
   const std::string_view plugin = terms_of(kind).name;
   const std::string file = library.filename().string();
   // "libfoo.so.1: cannot open shared object file: No such file or directory"
@@ -82,10 +82,10 @@ void* open_plugin_library(const TrustedFile& file, PluginKind kind,
   file.verify();
   library.load(path, rtld_now | rtld_local, error);
   if (error) {
-    const std::string words = last_loader_words();
+    const std::string words = last_loader_message();
     // The file was opened before, so glibc had no memory for its name if it now reports the file as missing.
     if (words.starts_with(path.string() + ": cannot open shared object file")) throw std::bad_alloc();
-    throw explain_loader_words(words, path, vendor_libraries, kind);
+    throw explain_loader_message(words, path, vendor_libraries, kind);
   }
   const PluginTerms& terms = terms_of(kind);
   void* entry = nullptr;

@@ -20,8 +20,8 @@ void* open_plugin_library(const TrustedFile& library, PluginKind kind,
                           std::span<const std::string> vendor_libraries);
 
 /// Translates the message `words` of the system's loader about `library`.
-Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
-                             std::span<const std::string> vendor_libraries,
-                             PluginKind kind = PluginKind::driver);
+Refusal explain_loader_message(std::string_view words, const std::filesystem::path& library,
+                               std::span<const std::string> vendor_libraries,
+                               PluginKind kind = PluginKind::driver);
 
 }  // namespace weir

@@ -21,7 +21,7 @@ ErrorCode to_code(weir_result result) {
 
 }  // namespace
 
-std::string failure_words(weir_result result, const weir_status& status) {
+std::string describe_failure(weir_result result, const weir_status& status) {
   const ErrorCode code = to_code(result);
   std::string words(bounded(status.message));
   if (words.empty()) words = to_string(code);
@@ -37,7 +37,7 @@ std::string failure_words(weir_result result, const weir_status& status) {
 void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
                         const weir_status& status) {
   throw Error(to_code(result),
-              fmt::format("{} driver: cannot {}: {}", driver, doing, failure_words(result, status)),
+              fmt::format("{} driver: cannot {}: {}", driver, doing, describe_failure(result, status)),
               status.vendor_code, std::string(bounded(status.vendor_name)));
 }
 

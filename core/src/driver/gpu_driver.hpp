@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ interface of a driver's C table: the same functions, with results converted to weir::Error.
-// Launches, copies and waits call slots of table() through runtime/errors/driver_call.hpp, which also records lost
-// devices. A GpuDriver holds a complete copy of the table, in which missing optional slots return
+// Launches, copies and waits call slots of table() through runtime/errors/driver_call.hpp, which also records
+// lost devices. A GpuDriver holds a complete copy of the table, in which missing optional slots return
 // UNSUPPORTED, and lives until the process ends.
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace weir {
 
 /// Describes a failed call: the driver's message, or that of the result, and the vendor's name and code.
-std::string failure_words(weir_result result, const weir_status& status);
+std::string describe_failure(weir_result result, const weir_status& status);
 
 /// Throws the Error that `result` and `status` describe; `doing` names the attempted call: "allocate 64
 /// bytes".

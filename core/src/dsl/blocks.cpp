@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops, branches and stream_parallel blocks of a trace.
+// Loops, branches and stream blocks of a trace.
 #include <algorithm>
 #include <iterator>
 #include <new>

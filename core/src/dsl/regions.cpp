@@ -14,7 +14,7 @@ bool reads_nothing_that_changes(const ir::Statement& statement) {
   return statement.op <= ir::Op::philox && statement.bodies.empty();
 }
 
-// Moves values computed between two stream blocks before the region, so that the blocks are consecutive.
+// Moves values computed between two stream blocks before the region, so that these are consecutive.
 void bring_region_to_the_end(std::vector<ir::Statement>& statements) {
   auto region = statements.end();
   while (region != statements.begin() && reads_nothing_that_changes(*(region - 1))) --region;
@@ -77,7 +77,8 @@ void Trace::close_stream_region() noexcept {
   region_.reset();
 }
 
-// Reports, once for each stream_region, a statement of the kernel's body that is in none of its blocks.
+// Reports, once for each stream_region, a statement of the kernel's body that is in none of its stream
+// blocks.
 void Trace::check_between_blocks(const ir::Statement& statement, const Where& where) {
   if (!region_ || region_->refused || stack_.size() != 1 || reads_nothing_that_changes(statement)) return;
   region_->refused = true;

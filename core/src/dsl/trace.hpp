@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that this thread is tracing: its statements so far, the open blocks, and the diagnostics.
+// The kernel that this thread is tracing: its statements so far, the open statement blocks, and the
+// diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +99,7 @@ class Trace {
 
   // Blocks
   void open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where);
-  Handle argument(std::size_t index) const;  ///< of the innermost block
+  Handle argument(std::size_t index) const;  ///< of the innermost statement block
   void close();
   void close_scope(const Scope& scope) noexcept;
   bool at_task_level() const noexcept;  ///< true where loops run in parallel
@@ -122,7 +123,7 @@ class Trace {
   void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds,
                    std::size_t rank, Handle* indices, const Where& where);
   Handle close_reduce(Scope& scope, const Handle& value, const Where& where);
-  /// Reports statements of the innermost block that write outside of it or draw random numbers.
+  /// Reports statements of the innermost statement block that write outside of it or draw random numbers.
   void expect_no_effects(std::string_view caller, const Where& where);
   void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
 
@@ -133,14 +134,14 @@ class Trace {
     BlockKind kind;
     std::uint32_t id;
     ir::Block block;
-    ir::Statement owner;  ///< receives the block as a body when it closes
+    ir::Statement owner;  ///< receives the statement block as a body when it closes
     Where opened;
     std::vector<Handle> low, high;   ///< of parallel and reduce
     BranchPoint branch;              ///< of an else block: the branch that it belongs to
-    BranchPoint last_branch;         ///< the last if_ in this block, to which the next else_ belongs
+    BranchPoint last_branch;         ///< the last if_ directly in this one, to which the next else_ belongs
     bool last_branch_closed = true;  ///< true once that if_ has its else_
     bool dropped = false;            ///< opened where it is not allowed; already reported
-    bool region_ended = false;       ///< no block joins the region that is the last statement
+    bool region_ended = false;       ///< no stream block joins the region that is the last statement
   };
   struct ValueInfo {
     std::uint32_t block;
@@ -159,7 +160,7 @@ class Trace {
   /// The stream_region that is open.
   struct ActiveRegion {
     Where opened;
-    bool refused = false;  ///< a statement outside of its blocks was reported
+    bool refused = false;  ///< a statement outside of its stream blocks was reported
   };
   struct ActiveFunction {
     std::string name;
@@ -173,7 +174,8 @@ class Trace {
   void close_stream_region() noexcept;
   void check_between_blocks(const ir::Statement& statement, const Where& where);
   bool is_open(std::uint32_t block) const noexcept;
-  std::size_t task_depth() const noexcept;  ///< index in stack_ of the innermost block that becomes tasks
+  /// Index in stack_ of the innermost statement block that becomes tasks.
+  std::size_t task_depth() const noexcept;
   std::string_view describe(BlockKind kind) const noexcept;
   bool may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where);
   Handle is_component(const Choice& choice, std::size_t i, const Where& where);
@@ -190,8 +192,8 @@ class Trace {
   Where where_;
   Where last_;
   std::vector<OpenBlock> stack_;
-  std::vector<bool> open_;      ///< by block id
-  bool out_of_memory_ = false;  ///< a block could not be closed
+  std::vector<bool> open_;      ///< by id of the statement block
+  bool out_of_memory_ = false;  ///< a statement block could not be closed
   std::vector<ValueInfo> values_;
   std::vector<LocalInfo> locals_;
   std::vector<ActiveFunction> functions_;

@@ -22,7 +22,7 @@ constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::size_t max_dimensions = 64;  // NumPy's own limit
 
 // NumPy's letters and sizes; the first character of a type is its byte order.
-constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_words{{
+constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_codes{{
     {"b1", ScalarType::boolean},
     {"i1", ScalarType::i8},
     {"i2", ScalarType::i16},
@@ -87,9 +87,9 @@ class HeaderReader {
     // Without a byte order, the type is one of this machine.
     const bool ordered =
         !word.empty() && std::string_view("<>|=").find(word.front()) != std::string_view::npos;
-    const auto known = std::ranges::find(type_words, word.substr(ordered ? 1 : 0),
+    const auto known = std::ranges::find(type_codes, word.substr(ordered ? 1 : 0),
                                          &std::pair<std::string_view, ScalarType>::first);
-    if (known == type_words.end())
+    if (known == type_codes.end())
       fail("unknown type '" + without_control_characters(word) +
            "'; expected booleans, integers of 8 to 64 bits or floats of 16 to 64 bits; convert it with "
            ".astype()");
@@ -244,7 +244,7 @@ HostArray files::parse_npy(std::span<const std::byte> bytes, const std::string& 
 std::string files::print_npy_header(ScalarType scalar, std::span<const std::int64_t> shape) {
   std::string header = "{'descr': '";
   header += size_of(scalar) == 1 ? '|' : '<';
-  for (const auto& [word, type] : type_words)
+  for (const auto& [word, type] : type_codes)
     if (type == scalar) header += word;
   header += "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t extent : shape) header += std::to_string(extent) + ",";

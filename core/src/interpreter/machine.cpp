@@ -87,37 +87,6 @@ void Machine::run_kernel(std::uint64_t steps) {
   block(kernel_.body);
 }
 
-void Machine::run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps) {
-  start(task.value_count, task.local_count, steps);
-  scratch_ = &scratch;
-  if (task.kind == ir::TaskKind::reduce_partial) {
-    // Computes the whole result at once and stores it where the following task would.
-    ir::Block body = task.body;
-    const Statement loop = body.statements.back();
-    body.statements.pop_back();
-    block(body);
-    const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
-    std::memcpy(scratch.data() + task.result_offset, &result, size_of(loop.type));
-  } else {
-    block(task.body);
-  }
-}
-
-std::vector<std::uint64_t> Machine::contents(std::size_t parameter) const {
-  if (kernel_.parameters[parameter].kind == ir::Parameter::Kind::scalar) return {};
-  const ElementType& element = kernel_.parameters[parameter].element;
-  const ArrayArgument& array = arguments_.arrays[parameter];
-  std::size_t count = element.components();
-  for (const std::int64_t extent : array.extents) count *= static_cast<std::size_t>(extent);
-  std::vector<std::uint64_t> all(count);
-  const std::byte* at = arguments_.memories[array.memory].data() + array.offset;
-  for (std::uint64_t& bits : all) {
-    bits = read(element.scalar, at);
-    at += size_of(element.scalar);
-  }
-  return all;
-}
-
 Machine::Flow Machine::block(const ir::Block& block) {
   for (const Statement& s : block.statements) {
     const Flow flow = statement(s);
@@ -237,7 +206,7 @@ Machine::Flow Machine::statement(const Statement& s) {
       iterate(s, [](Flow) {});
       break;
     case Op::reduce:
-      set(s, strict_ ? reduce_in_order(s) : reduce(s));
+      set(s, result_of(s));
       break;
     case Op::region:
       for (const ir::Block& body : s.bodies) block(body);
@@ -347,7 +316,7 @@ void Machine::phase(const Statement& s) {
   const Statement& loop = body.statements.back();
   for (const Statement& before : body.statements)
     if (&before != &loop) statement(before);
-  const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
+  const std::uint64_t result = result_of(loop);
   std::memcpy(scratch_->data() + (s.immediate & 0xffffffff), &result, size_of(loop.type));
 }
 
@@ -383,6 +352,10 @@ void Machine::iterate(const Statement& s, const std::function<void(Flow)>& after
     if (d == 0) break;
   }
   iteration_.loop = nullptr;
+}
+
+std::uint64_t Machine::result_of(const Statement& reduction) {
+  return strict_ ? reduce_in_order(reduction) : reduce(reduction);
 }
 
 std::uint64_t Machine::reduce(const Statement& s) {

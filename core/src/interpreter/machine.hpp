@@ -59,19 +59,13 @@ class Machine {
   /// `observer` is called for each step of later runs, and may throw to stop one. Null for none.
   void observe(Observer* observer) { observer_ = observer; }
 
-  /// Runs the whole kernel; the blocks of a region run one after the other.
+  /// Runs the whole kernel; the stream blocks of a region run one after the other.
   void run_kernel(std::uint64_t steps);
-  /// Runs one task. The tasks of a launch share `scratch`.
-  void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);
-  /// The number of the repetition in which tasks run, by depth; see ir::Op::repetition.
-  void set_repetition(std::size_t depth, std::int64_t number) { repetitions_.at(depth) = number; }
 
   /// Runs the iterations of `parallel` loops from the last one to the first.
   void run_backward() { backward_ = true; }
 
   const Arguments& arguments() const { return arguments_; }
-  /// The bits of all scalars of an array.
-  std::vector<std::uint64_t> contents(std::size_t parameter) const;
 
   /// A strict run reached a false assert or an index that bounds checks refuse.
   bool failed() const { return failed_; }
@@ -85,16 +79,24 @@ class Machine {
   std::uint64_t bits(ir::ValueId id) const { return values_[id].bits; }
   ScalarType type(ir::ValueId id) const { return values_[id].type; }
 
- private:
+ protected:
   enum class Flow : std::uint8_t { next, leave, again, yielded, failed };
+
+  // For derived classes that run single tasks.
+  void start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps);
+  Flow block(const ir::Block& block);
+  /// The bits of the result of a `reduce`.
+  std::uint64_t result_of(const ir::Statement& reduction);
+  std::vector<std::byte>* scratch_ = nullptr;                ///< shared by the tasks of a launch
+  std::array<std::int64_t, ir::max_repeats> repetitions_{};  ///< of Op::repetition, by depth
+
+ private:
   struct Value {
     std::uint64_t bits = 0;
     ScalarType type = ScalarType::boolean;
   };
 
-  void start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps);
   std::int64_t number(ir::ValueId id) const { return static_cast<std::int64_t>(bits(id)); }
-  Flow block(const ir::Block& block);
   Flow statement(const ir::Statement& s);
   Flow for_loop(const ir::Statement& s);
   Flow while_loop(const ir::Statement& s);
@@ -139,8 +141,6 @@ class Machine {
   std::unordered_map<const ir::Statement*, ir::Statement> split_;  ///< forms of group loops
   const ir::Statement* group_ = nullptr;                           ///< the group loop that runs
   std::uint64_t group_number_ = 0, thread_ = 0;
-  std::vector<std::byte>* scratch_ = nullptr;
-  std::array<std::int64_t, ir::max_repeats> repetitions_{};
   std::uint64_t steps_ = 0;
   Value yielded_;
   Iteration iteration_;

@@ -16,7 +16,7 @@ bool is_atomic(const Statement& s) {
   return s.op == Op::atomic || s.op == Op::shared_atomic;
 }
 
-std::string words_of(const Statement& s) {
+std::string describe(const Statement& s) {
   std::string words(info(s.op).mnemonic);
   if (is_atomic(s)) words += "." + std::string(to_string(static_cast<AtomicKind>(s.immediate)));
   return "'" + words + "'";
@@ -32,7 +32,7 @@ class Finder {
  public:
   explicit Finder(const Kernel& kernel) : kernel_(kernel) { note_uses(kernel.body); }
 
-  /// `unordered`: blocks of a region run at the same time, and their atomics are checked together.
+  /// `unordered`: stream blocks of a region run at the same time, and their atomics are checked together.
   void look_at(const Block& block, bool unordered) {
     for (const Statement& s : block.statements) {
       if (s.op == Op::parallel || s.op == Op::reduce) {
@@ -83,7 +83,7 @@ class Finder {
       if ((s.op != Op::load && s.op != Op::store) || !updates.contains(s.index)) return;
       const Statement& update = *updates.at(s.index);
       report(s,
-             words_of(s) + place(s) + " and " + words_of(update) + " at " +
+             describe(s) + place(s) + " and " + describe(update) + " at " +
                  describe(kernel_, update.location) +
                  " give a result that depends on the order of the iterations; use separate loops or arrays");
     });
@@ -92,7 +92,7 @@ class Finder {
   void check(const Statement& s) {
     const AtomicKind kind = class_of(s);
     const Statement& first = *firsts_.try_emplace({s.op, s.index}, &s).first->second;
-    const std::string thing = words_of(s) + " of " + std::string(to_string(s.type)) + place(s);
+    const std::string thing = describe(s) + " of " + std::string(to_string(s.type)) + place(s);
     if (kind == AtomicKind::exchange || kind == AtomicKind::compare_exchange)
       return report(s,
                     thing + " depends on the order of the iterations; let one iteration store each element");
@@ -104,7 +104,7 @@ class Finder {
       return report(s, "the old value of " + thing +
                            " depends on the order of the iterations; compute it by a scan, or do not use it");
     if (class_of(first) != kind)
-      report(s, thing + " and " + words_of(first) + " at " + describe(kernel_, first.location) +
+      report(s, thing + " and " + describe(first) + " at " + describe(kernel_, first.location) +
                     " give a result that depends on the order of the iterations; use one operation for each "
                     "array, or separate loops");
   }

@@ -66,7 +66,7 @@ inline const Statement* failure_site(const Block& block, std::uint32_t number) n
   return take_failure_site(block, number);
 }
 
-/// The number of sites of a block, of failures and prints.
+/// The number of sites of a statement block, of failures and prints.
 inline std::uint32_t failure_sites(const Block& block) noexcept {
   std::uint32_t count = 0;
   for (const Statement& statement : block.statements) {

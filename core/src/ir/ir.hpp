@@ -141,7 +141,7 @@ struct Options {
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
   bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
-  bool no_concurrency = false;  ///< only the blocks of a `region` run at the same time
+  bool no_concurrency = false;  ///< only the stream blocks of a `region` run at the same time
   bool deterministic = false;   ///< atomics have equal results in every order; see determinism.hpp
   friend bool operator==(const Options&, const Options&) = default;
 };
@@ -151,8 +151,8 @@ inline bool has_condition(const Statement& repeat) noexcept {
   return repeat.bodies.size() == 2;
 }
 
-/// A kernel as written: parameters and a body. In the body, in the blocks of its regions and in those of
-/// `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial
+/// A kernel as written: parameters and a body. In the body, in the stream blocks of its regions and in those
+/// of `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial
 /// tasks. `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the
 /// kernel's body.
 struct Kernel {

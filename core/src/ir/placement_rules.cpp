@@ -63,7 +63,7 @@ class PlacementRules {
  private:
   std::string at(const Statement& s) const { return describe(kernel_, s.location); }
 
-  /// Whether parallel loops are allowed in the block.
+  /// Whether parallel loops are allowed in the statement block.
   bool at_task_level() const {
     if (placement_.enclosing == nullptr) return true;
     const Op op = placement_.enclosing->op;

@@ -10,7 +10,7 @@
 
 namespace weir::ir {
 
-/// The position of a block, which determines the control operations that are allowed in it.
+/// The position of a statement block, which determines the control operations that are allowed in it.
 struct Placement {
   enum class Ends : std::uint8_t { open, condition, reduction };
   const Statement* enclosing = nullptr;  ///< the innermost enclosing statement
@@ -20,13 +20,13 @@ struct Placement {
   bool in_phase = false;                 ///< of a task
   bool sequential_loop = false;          ///< an enclosing while or for inside task_loop
   bool condition = false;                ///< in the condition of the innermost while
-  Ends ends = Ends::open;                ///< condition, reduction: the block ends in yield
+  Ends ends = Ends::open;                ///< condition, reduction: the statement block ends in yield
   ScalarType yields = ScalarType::boolean;
   std::size_t depth = 0;
 };
 
-/// Checks that `statement`, whose operands have those types, may be in a block of that placement: in a
-/// kernel, or in a task's body. Returns the fault as a sentence, or "".
+/// Checks that `statement`, whose operands have those types, may be in a statement block of that placement:
+/// in a kernel, or in a task's body. Returns the fault as a sentence, or "".
 std::string check_placement(const Kernel& kernel, const Statement& statement,
                             const std::vector<ScalarType>& operands, const Placement& placement, bool task);
 

@@ -53,7 +53,7 @@ class GroupSplitter {
     Open open{&out, {.op = Op::threads, .bodies = {Block{}}}};
     for (const Statement& s : from.statements) statement(s, out, open);
     open.flush();
-    // A jump or yield ends its block, so it follows the last segment.
+    // A jump or yield ends its statement block, so it follows the last segment.
     const auto jump = std::find_if(out.statements.begin(), out.statements.end(), [](const Statement& s) {
       return s.op == Op::break_ || s.op == Op::continue_ || s.op == Op::yield;
     });
@@ -252,7 +252,7 @@ class GroupSplitter {
                              .location = where});
   }
 
-  /// Moves locals that only one segment of the same block uses into it.
+  /// Moves locals that only one segment of the same statement block uses into it.
   void place_locals(Block& block) {
     auto& statements = block.statements;
     for (std::size_t i = 0; i < statements.size();) {
@@ -285,7 +285,7 @@ class GroupSplitter {
       renew_at(block.statements[i], old);
     }
   }
-  // Only the statement itself has moved; its blocks are elsewhere.
+  // Only the statement itself has moved; its bodies are elsewhere.
   void renew_at(Statement& now, const Statement* old) {
     if (now.op != Op::threads) return;
     const auto at = std::find(segments_.begin(), segments_.end(), old);

@@ -24,8 +24,8 @@ enum class TaskKind : std::uint8_t {
   /// phase is that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the
   /// chunks are combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others
   /// that of the result.
-  /// Or the body is one `region`, each of whose blocks holds such statements; grid up to their number. Each
-  /// block of the launch runs its share of them.
+  /// Or the body is one `region`, each of whose stream blocks holds such statements; grid up to their number.
+  /// Each block of the launch runs its share of them.
   phases
 };
 
@@ -95,7 +95,7 @@ struct Task {
   Location location;
 };
 
-/// The number of a task's parts that may run at the same time: the blocks of its region, or 1.
+/// The number of a task's parts that may run at the same time: the stream blocks of its region, or 1.
 inline std::size_t region_blocks(const Task& task) noexcept {
   const auto& statements = task.body.statements;
   return !statements.empty() && statements.back().op == Op::region ? statements.back().bodies.size() : 1;

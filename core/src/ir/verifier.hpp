@@ -15,7 +15,7 @@ namespace weir::ir {
 
 /// Limits for every kernel, so that code that uses kernels needs no size checks of its own.
 inline constexpr std::size_t max_parameters = 256;
-inline constexpr std::size_t max_nesting = 128;               ///< blocks inside blocks
+inline constexpr std::size_t max_nesting = 128;               ///< statement blocks inside statement blocks
 inline constexpr std::size_t max_repeats = 8;                 ///< `repeat` inside `repeat`
 inline constexpr std::size_t max_ids = std::size_t{1} << 24;  ///< values, and locals
 inline constexpr std::uint64_t max_local_bytes = 256 * 1024;  ///< of all locals of a kernel together

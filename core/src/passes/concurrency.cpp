@@ -63,7 +63,7 @@ class Stretch {
   }
 
  private:
-  using Blocks = std::vector<std::size_t>;  // of consecutive segments: the number of each one's block
+  using Blocks = std::vector<std::size_t>;  // of consecutive segments: the number of each one's stream block
 
   Segment& segment(std::size_t place) const { return draft_.segments[place]; }
   bool waits(std::size_t a, std::size_t b) const { return !reasons_[a * places_.size() + b].empty(); }
@@ -109,8 +109,8 @@ class Stretch {
 
   // ---- regions
 
-  // Finds the stretch [begin, end) of which most loops leave the longest block, and those before and after
-  // it.
+  // Finds the stretch [begin, end) of which most loops leave the longest stream block, and those before and
+  // after it.
   void divide(std::size_t begin, std::size_t end) {
     std::size_t best = 0, from = begin, to = begin;
     for (std::size_t i = begin; i + 1 < end; ++i) {
@@ -118,7 +118,7 @@ class Stretch {
       for (std::size_t j = i; j < end; ++j) {
         if (!extend(blocks, i, j)) break;
         const std::size_t gained = loops_outside_longest(blocks, i);
-        // Later segments of the same blocks belong to the region, which then ends later.
+        // Later segments of the same stream blocks belong to the region, which then ends later.
         if (gained > best || (best != 0 && gained == best && i == from)) best = gained, from = i, to = j + 1;
       }
     }
@@ -131,7 +131,7 @@ class Stretch {
     divide(to, end);
   }
 
-  // Adds segment j to the blocks of [i, j). False if it waits for two of them.
+  // Adds segment j to the stream blocks of [i, j). False if it waits for two of them.
   bool extend(Blocks& blocks, std::size_t i, std::size_t j) const {
     std::optional<std::size_t> block;
     std::size_t next = 0;
@@ -169,8 +169,8 @@ class Stretch {
     }
   }
 
-  // Orders the region's segments by block. Segments between them have no tasks; they stay where they are and
-  // belong to the block before them, so that the region is in one piece.
+  // Orders the region's segments by stream block. Segments between them have no tasks; they stay where they
+  // are and belong to the stream block before them, so that the region is in one piece.
   void form(std::size_t begin, const Blocks& blocks) {
     if (draft_.regions.size() >= max_regions) return;
     const auto region = static_cast<std::int32_t>(draft_.regions.size());
@@ -193,7 +193,7 @@ class Stretch {
     }
   }
 
-  // The array parameters that one block changes and another one uses, in different elements.
+  // The array parameters that one stream block changes and another one uses, in different elements.
   std::vector<std::uint16_t> shared_between(std::size_t begin, const Blocks& blocks) const {
     std::vector<std::uint16_t> shared;
     for (std::size_t a = 0; a < blocks.size(); ++a)
@@ -222,7 +222,7 @@ bool stays(const Draft& draft, const Segment& segment) {
   return segment.region >= 0 || segment.repeat >= 0 || draft.is_control(segment);
 }
 
-// Whether one task can run all segments as the blocks of a region.
+// Whether one task can run all segments as the stream blocks of a region.
 bool can_be_one_region(const Draft& draft) {
   std::size_t live = 0;
   for (const Segment& segment : draft.segments) {

@@ -10,9 +10,9 @@
 namespace weir::passes {
 
 /// Makes regions of consecutive segments that do not depend on each other, and brings the segments of each of
-/// their blocks together. For drafts with needs, before place_scratch.
+/// their stream blocks together. For drafts with needs, before place_scratch.
 ///
-/// Segments are in one block if one of them
+/// Segments are in one stream block if one of them
 ///  - takes a value or a variable from the other,
 ///  - uses an array that the other changes, unless the two use different elements; of atomics always,
 ///  - can fail or prints, and so does the other: the first failure is reported, and lines have an order.

@@ -19,7 +19,8 @@ using ir::Location;
 using ir::Op;
 using ir::Statement;
 
-// The uses of a variable in one block: the first one, the first write, and of a parameter all accesses.
+// The uses of a variable in one stream block: the first one, the first write, and of a parameter all
+// accesses.
 struct Use {
   Location touched;
   std::optional<Location> written;

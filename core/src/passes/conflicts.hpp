@@ -7,10 +7,10 @@
 
 namespace weir::passes {
 
-/// Rejects regions in which one block writes memory that a sibling uses: throws Error{kernel} with both
-/// lines. Blocks may use one array if the dependence analysis proves that they use different parts of it;
-/// those arrays are noted in draft.divided. Whether two parameters alias is checked at launch, from `checks`.
-/// Eliminated blocks cannot conflict.
+/// Rejects regions in which one stream block writes memory that a sibling uses: throws Error{kernel} with
+/// both lines. Stream blocks may use one array if the dependence analysis proves that they use different
+/// parts of it; those arrays are noted in draft.divided. Whether two parameters alias is checked at launch,
+/// from `checks`. Eliminated stream blocks cannot conflict.
 void find_conflicts(Draft& draft, std::vector<AliasCheck>& checks);
 
 /// Throws Error{kernel} with the diagnostics, preceded by the kernel's name and first line.

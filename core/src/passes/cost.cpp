@@ -105,8 +105,8 @@ class Cost {
   bool exact_ = true;
 };
 
-/// The cost of an iteration of the loop at the end of a block. The statements before it run once for each
-/// block of a launch; they are walked for their constants, not counted.
+/// The cost of an iteration of the loop at the end of a statement block. The statements before it run once
+/// for each block of a launch; they are walked for their constants, not counted.
 std::uint64_t iteration(Cost& cost, const ir::Block& block) {
   ir::Block constants;
   for (const ir::Statement& s : block.statements) {

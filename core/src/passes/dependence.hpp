@@ -18,7 +18,7 @@ struct FusionAssumptions {
   bool index32 = false;
 };
 
-/// The accesses of a statement and its blocks to array parameters, in program order.
+/// The accesses of a statement and its bodies to array parameters, in program order.
 using Accesses = std::vector<const ir::Statement*>;
 Accesses accesses_of(const ir::Statement& loop);
 

@@ -15,7 +15,7 @@ namespace weir::passes {
 
 inline constexpr std::uint32_t nowhere = 0xffffffffu;
 
-/// Accesses of a segment to a local variable of the body or of a block.
+/// Accesses of a segment to a local variable of the body or of a stream block.
 struct LocalUse {
   bool declared = false;
   bool set = false;
@@ -38,7 +38,7 @@ struct Segment {
   std::int32_t block = -1;
   std::vector<ir::ValueId> recomputed;       ///< pure values of other segments, in program order
   std::vector<ir::ValueId> imported;         ///< values that arrive through scratch memory, in program order
-  std::map<std::uint32_t, LocalUse> locals;  ///< the locals of the body or block that it uses, by id
+  std::map<std::uint32_t, LocalUse> locals;  ///< the locals of the body or stream block that it uses, by id
   bool live = false;
 };
 
@@ -52,7 +52,7 @@ struct Repeat {
   std::uint32_t flag_offset = 0;     ///< in scratch memory: the condition, a bool
 };
 
-/// A value that is defined directly in the body, in a block of a region or in one of a `repeat`.
+/// A value that is defined directly in the body, in a stream block of a region or in one of a `repeat`.
 struct TopValue {
   const ir::Statement* definition = nullptr;  ///< null for values inside loops and conditionals
   std::uint32_t segment = nowhere;
@@ -62,7 +62,7 @@ struct TopValue {
   std::uint32_t offset = 0;   ///< in scratch memory
 };
 
-/// A local variable that is declared directly in the body or in a block of a region.
+/// A local variable that is declared directly in the body or in a stream block of a region.
 struct TopLocal {
   const ir::Statement* declaration = nullptr;  ///< null for locals inside loops and conditionals
   std::uint32_t segment = nowhere;             ///< one that uses it
@@ -77,12 +77,12 @@ struct Draft {
   std::deque<Repeat> repeats;                        ///< in program order
   std::vector<TopValue> values;                      ///< by value id
   std::vector<TopLocal> locals;                      ///< by local id
-  std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their block
+  std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their body
   std::unordered_set<const ir::Statement*> kept;     ///< statements that their segment computes
-  /// Regions with two blocks or more: kept ones, then those of find_concurrency(), which are null.
+  /// Regions with two stream blocks or more: kept ones, then those of find_concurrency(), which are null.
   std::vector<const ir::Statement*> regions;
   std::vector<std::vector<std::uint16_t>>
-      divided;                          ///< by region: parameters of which blocks use different parts
+      divided;                          ///< by region: parameters of which stream blocks use different parts
   std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
   std::uint32_t scratch_bytes = 0;
 
@@ -93,7 +93,7 @@ struct Draft {
       around.insert(around.begin(), &repeats[static_cast<std::size_t>(i)]);
     return around;
   }
-  /// Whether the conflicts between a region's blocks are allowed.
+  /// Whether the conflicts between a region's stream blocks are allowed.
   bool are_meant(std::int32_t region) const noexcept {
     if (region < 0) return false;
     const ir::Statement* const written = regions[static_cast<std::size_t>(region)];
@@ -112,13 +112,14 @@ struct Draft {
 /// True for operations whose result does not depend on when they run.
 bool is_pure(ir::Op op) noexcept;
 
-/// Whether a statement, or one in its blocks, can fail a launch.
+/// Whether a statement, or one in its bodies, can fail a launch.
 bool can_fail(const ir::Statement& s, const ir::Options& options) noexcept;
 
 /// Collects every statement that has an effect or contains one.
 void find_effects(Draft& draft);
 
-/// Cuts the kernel at its loops and regions. Drops blocks without effects, and regions left with one block.
+/// Cuts the kernel at its loops and regions. Drops stream blocks without effects, and regions left with one
+/// stream block.
 void split(Draft& draft);
 
 /// Drops unused statements and collects the values that each segment takes from others.

@@ -50,7 +50,7 @@ std::size_t depth(const Statement& s) {
   return deepest;
 }
 
-// Whether a `continue` in the block ends the iteration of the loop around it.
+// Whether a `continue` in the statement block ends the iteration of the loop around it.
 bool continues(const Block& block) {
   return std::any_of(block.statements.begin(), block.statements.end(), [](const Statement& s) {
     if (s.op == Op::continue_) return true;

@@ -41,7 +41,7 @@ struct FusionDecision {
 struct FusedKernel {
   ir::Kernel kernel;
   MergedLoops merged;
-  /// Of each pair of neighbours in each block. What `shared_index` decides replaces what `same_space`
+  /// Of each pair of neighbours in each stream block. What `shared_index` decides replaces what `same_space`
   /// decided.
   std::vector<FusionDecision> decisions;
 };

@@ -62,7 +62,7 @@ void LinearForms::block(const ir::Block& block, bool invariant) {
       types_[s.result] = s.type;
     }
     // Blocks of a region run once. Two loops that are compared are in one repetition of a repeat, or in
-    // blocks of a region that have no repeat in common.
+    // stream blocks of a region that have no repeat in common.
     const bool once = s.op == Op::region || s.op == Op::repeat;
     for (const ir::Block& body : s.bodies) {
       this->block(body, invariant && once);

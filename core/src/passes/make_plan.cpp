@@ -139,8 +139,8 @@ class Planner {
 
   // ---- phases
 
-  // The end of the region that begins at segment `i`, if one task runs its blocks; else `i`. With
-  // conflicts_are_meant, blocks may wait for each other, which blocks of one launch must not.
+  // The end of the region that begins at segment `i`, if one task runs its stream blocks; else `i`. With
+  // conflicts_are_meant, stream blocks may wait for each other, which blocks of one launch must not.
   std::size_t end_of_region(std::size_t i) const {
     const std::int32_t region = draft_.segments[i].region;
     if (!options_.phases || region < 0 || draft_.are_meant(region)) return i;
@@ -304,7 +304,8 @@ class Planner {
     return plan_.tasks.back();
   }
 
-  // Renumbers blocks, since some may have lost all their tasks. A region with one block left is dissolved.
+  // Renumbers stream blocks, since some may have lost all their tasks. A region with one stream block left is
+  // dissolved.
   void number_regions() {
     std::size_t begin = 0;
     while (begin < plan_.tasks.size()) {

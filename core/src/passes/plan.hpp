@@ -63,13 +63,13 @@ struct PlannedRepeat {
 struct PlannedTask : LoopBounds {
   ir::Task task;
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
-  std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
-  bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
+  std::int32_t block = -1;           ///< stream block of the region; 0 stays on the caller's stream
+  bool conflicts_are_meant = false;  ///< allowed with other stream blocks of the region
   bool found_independent = false;    ///< the kernel does not write the region; see passes/concurrency.hpp
   /// No inner loop of unknown length is in `task.cost`; or in the costs of `phases`, each of which runs once.
   bool cost_is_exact = false;
   std::vector<std::uint16_t>
-      divided;  ///< array parameters of which the blocks of the region use different parts
+      divided;  ///< array parameters of which the stream blocks of the region use different parts
   std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
   std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
   std::vector<PlannedLoop> phases;    ///< the loops of a task of phases, else empty
@@ -81,8 +81,8 @@ struct PlannedTask : LoopBounds {
 
 /// Blocks of a region that must not share memory through different parameters; checked at each launch.
 struct AliasCheck {
-  std::uint16_t written;  ///< array parameter written in one block
-  std::uint16_t touched;  ///< array parameter used in a sibling block
+  std::uint16_t written;  ///< array parameter written in one stream block
+  std::uint16_t touched;  ///< array parameter used in a sibling stream block
   ir::Location written_at, touched_at;
 };
 
@@ -94,7 +94,7 @@ struct ParameterUse {
 
 struct Plan {
   std::vector<PlannedTask> tasks;            ///< in program order; tasks of one region are consecutive
-  std::vector<std::uint32_t> region_blocks;  ///< number of non-empty blocks of each region
+  std::vector<std::uint32_t> region_blocks;  ///< number of non-empty stream blocks of each region
   std::vector<PlannedRepeat> repeats;        ///< in the order of their first tasks; outer before inner ones
   std::vector<HostExpression> expressions;
   std::vector<AliasCheck> alias_checks;

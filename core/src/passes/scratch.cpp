@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every value, local and reduction that crosses tasks has its own slot, so that blocks of a region never
-// share one. Slots of different blocks do not share a cache line either.
+// Every value, local and reduction that crosses tasks has its own slot, so that stream blocks of a region
+// never share one. Slots of different stream blocks do not share a cache line either.
 #include <weir/error.hpp>
 
 #include "ir/task.hpp"

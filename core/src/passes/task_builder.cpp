@@ -308,7 +308,7 @@ void TaskBuilder::access_scratch(const Statement& s, Block& out) {
   out.statements.push_back(std::move(access));
 }
 
-// Locals that several tasks use are declared directly in the body or in a block, never inside a loop.
+// Locals that several tasks use are declared directly in the body or in a stream block, never inside a loop.
 void TaskBuilder::clear_scratch(const Statement& s) {
   const std::uint32_t offset = draft_.locals[s.index].offset;
   const ValueId zero = constant(s.type, 0, s.location);

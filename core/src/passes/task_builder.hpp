@@ -25,7 +25,7 @@ class TaskBuilder {
   /// Builds the task whose phases are the live segments of [begin, end), which holds whole `repeat`s only.
   ir::Task phases(std::size_t begin, std::size_t end);
 
-  /// Builds the task that runs the blocks of a region, whose segments are [begin, end).
+  /// Builds the task that runs the stream blocks of a region, whose segments are [begin, end).
   ir::Task phases_of_region(std::size_t begin, std::size_t end);
 
   /// Builds the task that combines the partial results of `partial` and then runs the serial segment

@@ -15,10 +15,10 @@ namespace {
 // DW_EH_PE_pcrel | DW_EH_PE_sdata4, which compilers use for position-independent code of the small model.
 constexpr std::uint8_t relative_four_bytes = 0x1b;
 
-/// The bytes of one record of .eh_frame, read in order.
-class Record {
+/// The bytes of one entry of .eh_frame, read in order.
+class UnwindEntry {
  public:
-  Record(const std::byte* at, std::size_t size) : at_(at), left_(size) {}
+  UnwindEntry(const std::byte* at, std::size_t size) : at_(at), left_(size) {}
 
   bool good() const noexcept { return good_; }
   template <class T>
@@ -56,31 +56,31 @@ class Record {
   bool good_ = true;
 };
 
-bool is_usual_cie(Record record) {
-  const auto version = record.read<std::uint8_t>();
-  const std::string_view augmentation = record.text();
-  record.skip_leb128();  // alignment of code
-  record.skip_leb128();  // alignment of data
-  record.skip_leb128();  // register of the return address
-  if (!record.good() || version != 1 || !augmentation.starts_with('z')) return false;
-  record.skip_leb128();  // bytes of the augmentation
+bool is_usual_cie(UnwindEntry entry) {
+  const auto version = entry.read<std::uint8_t>();
+  const std::string_view augmentation = entry.text();
+  entry.skip_leb128();  // alignment of code
+  entry.skip_leb128();  // alignment of data
+  entry.skip_leb128();  // register of the return address
+  if (!entry.good() || version != 1 || !augmentation.starts_with('z')) return false;
+  entry.skip_leb128();  // bytes of the augmentation
   bool relative = false;
   for (const char letter : augmentation.substr(1)) {
     if (letter == 'R') {
-      relative = record.read<std::uint8_t>() == relative_four_bytes;
+      relative = entry.read<std::uint8_t>() == relative_four_bytes;
     } else if (letter == 'P') {
-      if ((record.read<std::uint8_t>() & 0x0f) != (relative_four_bytes & 0x0f)) return false;
-      record.skip(4);
+      if ((entry.read<std::uint8_t>() & 0x0f) != (relative_four_bytes & 0x0f)) return false;
+      entry.skip(4);
     } else if (letter == 'L') {
-      if ((record.read<std::uint8_t>() & 0x0f) != (relative_four_bytes & 0x0f)) return false;
+      if ((entry.read<std::uint8_t>() & 0x0f) != (relative_four_bytes & 0x0f)) return false;
     } else if (letter != 'S') {
       return false;
     }
   }
-  return record.good() && relative;
+  return entry.good() && relative;
 }
 
-/// Whether each record has the usual form and describes code of the image, up to the end mark.
+/// Whether each entry has the usual form and describes code of the image, up to the end mark.
 bool is_well_formed(const ElfFile& file, std::uint64_t table) {
   std::set<std::uint64_t> commons;
   bool described = false;
@@ -92,18 +92,18 @@ bool is_well_formed(const ElfFile& file, std::uint64_t table) {
     if (length == 0) return described;
     const std::byte* body = file.file_at(at + 4, length);
     if (!body || length < 4) return false;
-    Record record(body, length);
-    const auto id = record.read<std::uint32_t>();
+    UnwindEntry entry(body, length);
+    const auto id = entry.read<std::uint32_t>();
     if (id == 0) {
-      if (!is_usual_cie(record)) return false;
+      if (!is_usual_cie(entry)) return false;
       commons.insert(at);
     } else {
       if (!commons.contains(at + 4 - id)) return false;
-      const std::uint64_t begin = at + 8 + static_cast<std::uint64_t>(record.read<std::int32_t>());
-      const auto size = record.read<std::uint32_t>();
-      record.skip_leb128();  // bytes of the augmentation
+      const std::uint64_t begin = at + 8 + static_cast<std::uint64_t>(entry.read<std::int32_t>());
+      const auto size = entry.read<std::uint32_t>();
+      entry.skip_leb128();  // bytes of the augmentation
       const ElfFile::Segment* segment = file.segment_at(begin, size);
-      if (!record.good() || !segment || !(segment->flags & PF_X)) return false;
+      if (!entry.good() || !segment || !(segment->flags & PF_X)) return false;
       described = true;
     }
     at += 4 + std::uint64_t{length};

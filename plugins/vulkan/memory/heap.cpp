@@ -71,14 +71,14 @@ void Heap::stop() noexcept {
   mapped_.clear();
 }
 
-void Heap::destroy(Block& block) noexcept {
+void Heap::destroy(MemoryBlock& block) noexcept {
   vk_->vkDestroyBuffer(device_, block.buffer, nullptr);
   vk_->vkFreeMemory(device_, block.memory, nullptr);  // unmaps it
   block.buffer = VK_NULL_HANDLE;
   block.memory = VK_NULL_HANDLE;
 }
 
-Block& Heap::add_block(std::uint32_t index, std::uint64_t size) {
+MemoryBlock& Heap::add_block(std::uint32_t index, std::uint64_t size) {
   Arena& arena = arenas_[index];
   if (size > arena.limit || arena.reserved > arena.limit - size)
     sdk::fail(WEIR_ERROR_OUT_OF_MEMORY,
@@ -90,7 +90,7 @@ Block& Heap::add_block(std::uint32_t index, std::uint64_t size) {
     sdk::fail(WEIR_ERROR_OUT_OF_MEMORY,
               "cannot reserve %" PRIu64 " bytes: device '%s' allocates at most %" PRIu64 " bytes at once",
               size, physical_->properties.deviceName, max_size);
-  auto block = std::make_unique<Block>();
+  auto block = std::make_unique<MemoryBlock>();
   block->size = size;
   block->arena = index;
   auto buffer = make<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
@@ -172,7 +172,7 @@ Range Heap::allocate(Kind kind, std::uint64_t size, std::uint64_t aligned_to) {
 void Heap::free(const Range& range) noexcept {
   if (!range) return;
   std::lock_guard lock(mutex_);
-  Block& block = *range.block;
+  MemoryBlock& block = *range.block;
   Arena& arena = arenas_[block.arena];
   arena.used -= range.size;
   auto next = block.free.emplace(range.offset, range.size).first;
@@ -190,8 +190,8 @@ void Heap::free(const Range& range) noexcept {
     block.free.erase(after);
   }
   if (next->second != block.size) return;
-  // The block is empty. One of the usual size is kept, so that a program that allocates and frees in turn
-  // does not create a block each time.
+  // The memory block is empty. One of the usual size is kept, so that a program that allocates and frees in
+  // turn does not create a memory block each time.
   const auto is_spare = [&](const auto& other) {
     return other.get() != &block && other->size == block_bytes && other->free.size() == 1 &&
            other->free.begin()->second == other->size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device and pinned memory. Vulkan allows as few as 4,096 allocations, so ranges are cut from large blocks.
-// Each block is one VkDeviceMemory with one VkBuffer over all of it.
+// Device and pinned memory. Vulkan allows as few as 4,096 allocations, so ranges are cut from large memory
+// blocks. Each memory block is one VkDeviceMemory with one VkBuffer over all of it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace weir::vulkan {
 
-struct Block {
+struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceAddress address = 0;
@@ -23,9 +23,9 @@ struct Block {
   std::map<std::uint64_t, std::uint64_t> free;  ///< offset and size, adjacent ranges merged
 };
 
-/// A part of a block, or nothing.
+/// A part of a memory block, or nothing.
 struct Range {
-  Block* block = nullptr;
+  MemoryBlock* block = nullptr;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
@@ -41,7 +41,7 @@ class Heap {
   static constexpr std::uint64_t alignment = 256;
 
   void start(const PhysicalDevice& physical, VkDevice device, const VolkDeviceTable& vk);
-  /// Frees all blocks.
+  /// Frees all memory blocks.
   void stop() noexcept;
 
   /// Throws OUT_OF_MEMORY with the size and the memory in use. `aligned_to` is a power of two, or 0.
@@ -63,14 +63,14 @@ class Heap {
     std::uint32_t memory_type = 0;
     bool mapped = false;
     std::uint64_t limit = 0;     ///< size of the memory heap
-    std::uint64_t reserved = 0;  ///< in blocks
+    std::uint64_t reserved = 0;  ///< in memory blocks
     std::uint64_t used = 0;      ///< in ranges
-    std::vector<std::unique_ptr<Block>> blocks;
+    std::vector<std::unique_ptr<MemoryBlock>> blocks;
   };
 
   Range take(Arena& arena, std::uint64_t size, std::uint64_t aligned_to);
-  Block& add_block(std::uint32_t arena, std::uint64_t size);
-  void destroy(Block& block) noexcept;
+  MemoryBlock& add_block(std::uint32_t arena, std::uint64_t size);
+  void destroy(MemoryBlock& block) noexcept;
 
   const PhysicalDevice* physical_ = nullptr;
   VkDevice device_ = VK_NULL_HANDLE;
@@ -78,7 +78,7 @@ class Heap {
   mutable std::mutex mutex_;
   std::uint32_t arena_of_[2] = {};
   Arena arenas_[2];
-  std::map<std::uintptr_t, Block*> mapped_;
+  std::map<std::uintptr_t, MemoryBlock*> mapped_;
 };
 
 }  // namespace weir::vulkan

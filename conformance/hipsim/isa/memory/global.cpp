@@ -9,7 +9,7 @@
 namespace weir::hipsim {
 namespace {
 
-/// Whether all lanes stay within one valid block, so that one lookup in the table suffices.
+/// Whether all lanes stay within one valid memory block, so that one lookup in the table suffices.
 bool all_good(Wave& w, const FlatAddress& at, unsigned bytes) {
   u64 lowest = ~0ull, highest = 0;
   each_lane(w.exec(), [&](unsigned l) {

@@ -297,14 +297,15 @@ void if_(C&&, F&&) {
   static_assert(detail::always_false<C>, "if_ takes a condition: write if_(x != 0, [&] { ... })");
 }
 
-/// Says that blocks of a region may touch the same memory, and that the kernel sees to it that this is right.
+/// Says that stream blocks of a region may touch the same memory, and that the kernel sees to it that this is
+/// right.
 struct ConflictsAreMeant {};
 inline constexpr ConflictsAreMeant conflicts_are_meant;
 
-/// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one
-/// region: it begins after everything before it and ends before anything after it. Must be in the kernel's
-/// body only. Computing with scalars and extents between two blocks does not separate them; loads, stores and
-/// loops do, and so does stream_region.
+/// A stream block, which runs at the same time as the stream blocks next to it. Consecutive stream blocks form
+/// one region: it begins after everything before it and ends before anything after it. Must be in the kernel's
+/// body only. Computing with scalars and extents between two stream blocks does not separate them; loads,
+/// stores and loops do, and so does stream_region.
 template <class F>
 void stream_parallel(F&& body, detail::Where where = detail::Where::current()) {
   detail::check_body<std::remove_reference_t<F>>();
@@ -321,8 +322,8 @@ void stream_parallel(ConflictsAreMeant, F&& body, detail::Where where = detail::
   body();
 }
 
-/// A region of its own: the stream_parallel blocks in `body` form one region, which blocks directly before
-/// and after it do not join. Must be in the kernel's body only; besides blocks, `body` may compute with
+/// A region of its own: the stream blocks in `body` form one region, which stream blocks directly before and
+/// after it do not join. Must be in the kernel's body only; besides stream blocks, `body` may compute with
 /// scalars and extents.
 template <class F>
 void stream_region(F&& body, detail::Where where = detail::Where::current()) {

@@ -120,7 +120,7 @@ WEIR_API void expect_kernel(std::string_view what, Where where);
 WEIR_API void emit_break(Where where);
 WEIR_API void emit_continue(Where where);
 
-/// An open block. Statements are emitted into it until close() or the destructor closes it.
+/// An open statement block. Statements are emitted into it until close() or the destructor closes it.
 class WEIR_API Scope {
  public:
   Scope() = default;
@@ -132,7 +132,7 @@ class WEIR_API Scope {
  private:
   friend class Trace;
   std::uint32_t trace_ = 0;
-  std::uint32_t depth_ = 0;  ///< open blocks to leave
+  std::uint32_t depth_ = 0;  ///< open statement blocks to leave
   bool function_ = false;    ///< a device function to leave
   bool region_ = false;      ///< a stream_region to leave
 };

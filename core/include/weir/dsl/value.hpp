@@ -73,7 +73,7 @@ inline void check_local_index(const Subscript& index, std::uint64_t count) {
 }  // namespace detail
 
 /// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result.
-/// Valid in the kernel and the block where it was made, and in blocks inside that one.
+/// Valid in the kernel and the statement block where it was made, and in those inside that one.
 template <class T>
 class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value<T>> {
   static_assert(KernelElement<T>, "Value<T> holds a number, bool, or a Vec or Mat of these");

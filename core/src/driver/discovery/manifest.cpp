@@ -62,7 +62,7 @@ bool has_control_character(std::string_view text) {
 }
 
 /// The type of a value with its article, for messages.
-std::string type_words(const json& value) {
+std::string describe_type(const json& value) {
   const std::string name = value.type_name();
   if (value.is_null()) return name;
   return (value.is_structured() ? "an " : "a ") + name;
@@ -212,7 +212,7 @@ class ManifestReader {
       return std::nullopt;
     }
     if (!found->is_string()) {
-      fault(fmt::format("has {} for \"{}\"; a string is expected", type_words(*found), key));
+      fault(fmt::format("has {} for \"{}\"; a string is expected", describe_type(*found), key));
       return std::nullopt;
     }
     return checked_text(*found, key);
@@ -258,7 +258,7 @@ class ManifestReader {
     if (abi == root.end()) return fault("lacks the key \"abi\"");
     if (!abi->is_object())
       return fault(fmt::format("has {} for \"abi\"; an object with \"min\" and \"max\" is expected",
-                               type_words(*abi)));
+                               describe_type(*abi)));
     const std::optional<std::uint32_t> min = get_version(*abi, "min"), max = get_version(*abi, "max");
     if (!min || !max) return;
     if (*min > *max)
@@ -287,7 +287,7 @@ class ManifestReader {
     if (found == root.end()) return texts;
     const auto is_string = [](const json& value) { return value.is_string(); };
     if (!found->is_array() || !std::ranges::all_of(*found, is_string)) {
-      fault(fmt::format("has {} for \"{}\"; a list of strings is expected", type_words(*found), key));
+      fault(fmt::format("has {} for \"{}\"; a list of strings is expected", describe_type(*found), key));
       return texts;
     }
     for (const json& value : *found)

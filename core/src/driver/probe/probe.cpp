@@ -58,13 +58,13 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
                   "install the package that provides {} if this machine has such a device; a container "
                   "must be started with access to it",
                   fmt::join(manifest.vendor_libraries, " or "));
-    refuse(DriverStatus::no_vendor_library, failure_words(result, status), remedy);
+    refuse(DriverStatus::no_vendor_library, describe_failure(result, status), remedy);
   }
   if (result == WEIR_ERROR_NO_DEVICE)
-    refuse(DriverStatus::no_device, failure_words(result, status), no_device_remedy);
+    refuse(DriverStatus::no_device, describe_failure(result, status), no_device_remedy);
   if (result != WEIR_OK)
     refuse(DriverStatus::broken,
-           fmt::format("it cannot count its devices: {}", failure_words(result, status)),
+           fmt::format("it cannot count its devices: {}", describe_failure(result, status)),
            failure_remedy(PluginKind::driver, result));
   if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
   if (count > max_driver_devices)
@@ -102,7 +102,7 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
   });
   if (result != WEIR_OK)
     refuse(DriverStatus::broken,
-           fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)),
+           fmt::format("it cannot describe device {}: {}", index, describe_failure(result, status)),
            failure_remedy(PluginKind::driver, result));
   terminate_texts(info);
   check_device(driver, index, info);

@@ -21,13 +21,14 @@ weir_communicator_info describe(const CommunicatorPlugin& communicator, const Ma
     return communicator.table().communicator_get_info(&info, &status);
   });
   if (result == WEIR_ERROR_NO_LIBRARY)
-    refuse(DriverStatus::no_vendor_library, failure_words(result, status),
+    refuse(DriverStatus::no_vendor_library, describe_failure(result, status),
            manifest.vendor_libraries.empty()
                ? "install the vendor's library to use this communicator"
                : fmt::format("install the package that provides {} to use this communicator",
                              fmt::join(manifest.vendor_libraries, " or ")));
   if (result != WEIR_OK)
-    refuse(DriverStatus::broken, fmt::format("it cannot describe itself: {}", failure_words(result, status)),
+    refuse(DriverStatus::broken,
+           fmt::format("it cannot describe itself: {}", describe_failure(result, status)),
            failure_remedy(kind, result));
   terminate_texts(info);
   if (info.direct_count > WEIR_MAX_DIRECT_DRIVERS)

@@ -106,7 +106,7 @@ Refusal refusal_of(const ProbeOutcome& outcome, PluginKind kind) {
     case Ending::completed:
       break;
   }
-  for (const std::string& words : words_of(kept_part(outcome).effects, true))
+  for (const std::string& words : describe(kept_part(outcome).effects, true))
     reason += (reason.empty() ? "" : "; ") + words;
   if (outcome.ending == Ending::completed)
     reason += fmt::format("; a {} must leave its process as it found it", plugin);

@@ -79,10 +79,10 @@ std::unique_ptr<Plugin> take_table(PluginKind kind, void* symbol) {
   if (result == WEIR_ERROR_ABI)
     refuse(DriverStatus::abi_refused,
            fmt::format("the {} refuses ABI {}: {}", terms.name, abi_range_text(terms.abi_min, terms.abi_max),
-                       failure_words(result, status)),
+                       describe_failure(result, status)),
            fmt::format("install a version of the {} made for this Weir", terms.name));
   if (result != WEIR_OK)
-    refuse(DriverStatus::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
+    refuse(DriverStatus::broken, fmt::format("its entry point failed: {}", describe_failure(result, status)),
            failure_remedy(kind, result));
   if (!table)
     refuse(DriverStatus::broken, "its entry point succeeded and returned no table", tell_author(kind));

@@ -149,7 +149,7 @@ bool harm_others(const std::vector<SideEffect>& effects) {
   return std::ranges::any_of(effects, harms_others);
 }
 
-std::string words_of(const SideEffect& effect) {
+std::string describe(const SideEffect& effect) {
   using namespace fmt::literals;
   if (effect.change == Change::signal_action && harms_others(effect)) return "ignores " + effect.name;
   const std::string_view words = rule_of(effect.change).words;
@@ -160,7 +160,7 @@ std::string words_of(const SideEffect& effect) {
                      "after"_a = effect.after);
 }
 
-std::vector<std::string> words_of(const std::vector<SideEffect>& effects, bool refused) {
+std::vector<std::string> describe(const std::vector<SideEffect>& effects, bool refused) {
   std::vector<SideEffect> groups;
   for (const SideEffect& effect : effects) {
     if (harms_others(effect) != refused) continue;
@@ -178,7 +178,7 @@ std::vector<std::string> words_of(const std::vector<SideEffect>& effects, bool r
     const std::string_view where =
         group.during == ProbeStep::idle ? "after its calls" : name_of(group.during);
     words.push_back(
-        fmt::format("{}{} it {}", group.during == ProbeStep::idle ? "" : "in ", where, words_of(group)));
+        fmt::format("{}{} it {}", group.during == ProbeStep::idle ? "" : "in ", where, describe(group)));
   }
   return words;
 }

@@ -73,11 +73,11 @@ WEIR_API bool harms_others(const SideEffect& effect);
 bool harm_others(const std::vector<SideEffect>& effects);
 
 /// "lowered RLIMIT_NOFILE from 1024 to 8", to follow "it".
-WEIR_API std::string words_of(const SideEffect& effect);
+WEIR_API std::string describe(const SideEffect& effect);
 
 /// One text for each step and change, "in device_count it installed a handler for SIGINT, SIGTERM". Covers
 /// either the refused changes or the others.
-WEIR_API std::vector<std::string> words_of(const std::vector<SideEffect>& effects, bool refused);
+WEIR_API std::vector<std::string> describe(const std::vector<SideEffect>& effects, bool refused);
 
 /// "limit_lowered", for JSON; never changes.
 WEIR_API std::string_view key_of(Change change);

@@ -40,7 +40,7 @@ bool is_private_group(gid_t group_id, uid_t user) {
   return found_account && found_group && account.pw_gid == group_id && user_name == entry.gr_name;
 }
 
-std::string mode_words(mode_t mode) {
+std::string mode_text(mode_t mode) {
   return fmt::format("mode {:04o}", static_cast<unsigned>(mode & 07777));
 }
 
@@ -62,7 +62,7 @@ std::optional<OtherWriter> find_other_writer(const FileRights& file, const Trust
   if (file.owner != 0 && file.owner != trusted.user)
     return OtherWriter{fmt::format("user {}, who owns it", file.owner), "chown root", true};
   if (file.mode & S_IWOTH)
-    return OtherWriter{fmt::format("every user ({})", mode_words(file.mode)), "chmod go-w"};
+    return OtherWriter{fmt::format("every user ({})", mode_text(file.mode)), "chmod go-w"};
   // With an access control list these bits are its mask, which limits every entry below.
   if (!(file.mode & S_IWGRP)) return std::nullopt;
 
@@ -74,7 +74,7 @@ std::optional<OtherWriter> find_other_writer(const FileRights& file, const Trust
     if (entry.tag == ACL_GROUP && !trusted.is_private(entry.id, trusted.user)) return acl_writer(entry, true);
   }
   if (!group_may_write || trusted.is_private(file.group, trusted.user)) return std::nullopt;
-  return OtherWriter{fmt::format("the members of group {} ({})", file.group, mode_words(file.mode)),
+  return OtherWriter{fmt::format("the members of group {} ({})", file.group, mode_text(file.mode)),
                      "chmod go-w"};
 }
 

@@ -9,7 +9,7 @@ namespace weir::detail {
 namespace {
 
 weir_memory memory_on(const AnyArrayView& view, StreamState& stream, const char* driver) {
-  const Block& block = use_on(view, stream, [] { return std::string("the array"); });
+  const MemoryBlock& block = use_on(view, stream, [] { return std::string("the array"); });
   return {driver, block.allocation, view.offset(), reinterpret_cast<void*>(block.address + view.offset())};
 }
 

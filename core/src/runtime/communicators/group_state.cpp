@@ -20,10 +20,10 @@ ErrorCode code_of(weir_result result) {
   return result == WEIR_ERROR_INVALID ? ErrorCode::invalid : ErrorCode::system;
 }
 
-/// Drivers have no WEIR_ERROR_RANK, so failure_words() would add its number.
-std::string words_of(weir_result result, const weir_status& status) {
+/// Drivers have no WEIR_ERROR_RANK, so describe_failure() would add its number.
+std::string describe(weir_result result, const weir_status& status) {
   if (result == WEIR_ERROR_RANK && *status.message) return std::string(bounded(status.message));
-  return failure_words(result, status);
+  return describe_failure(result, status);
 }
 
 }  // namespace
@@ -92,11 +92,11 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
     throw Error(code_of(result),
                 fmt::format("{} communicator: {} cannot join: {}", name(),
                             size_ == 0 ? "this process" : fmt::format("rank {} of {}", rank_, size_),
-                            words_of(result, status)));
+                            describe(result, status)));
   weir_group_info info{};
   info.struct_size = sizeof info;
   if (const weir_result result = plugin_.table().group_get_info(group_, &info, &status); result != WEIR_OK) {
-    const std::string words = failure_words(result, status);
+    const std::string words = describe_failure(result, status);
     plugin_.table().group_leave(group_, nullptr);
     throw Error(ErrorCode::system,
                 fmt::format("{} communicator: the group has no description: {}", name(), words));
@@ -196,7 +196,7 @@ void GroupState::make(const Call& call) noexcept {
 
 Error GroupState::failure_of(weir_result result, const weir_status& status) const {
   return Error(code_of(result), fmt::format("{} communicator: rank {} of {}: {}", name(), rank_, size_,
-                                            words_of(result, status)));
+                                            describe(result, status)));
 }
 
 bool GroupState::call_directly(const Function& function) {

@@ -36,9 +36,9 @@ void unlink(ProfileState* profile) noexcept {
 }  // namespace
 
 ProfileState::~ProfileState() {
-  for (const Record& record : records) {
-    device.events.release(record.start);
-    if (record.end) device.events.release(record.end);
+  for (const TimedTask& task : tasks) {
+    device.events.release(task.start);
+    if (task.end) device.events.release(task.end);
   }
 }
 
@@ -46,7 +46,7 @@ void ProfileState::begin(StreamState& stream, const TaskLabel& label, std::uint6
   EventState* start = device.events.acquire(true);
   try {
     std::lock_guard lock(mutex);
-    records.push_back(
+    tasks.push_back(
         {label.kernel, intern(label.task), label.region, label.block, stream.slot, bytes, start, nullptr});
   } catch (...) {
     device.events.release(start);
@@ -64,7 +64,7 @@ void ProfileState::end(StreamState& stream) {
     throw;
   }
   std::lock_guard lock(mutex);
-  records.back().end = end;
+  tasks.back().end = end;
 }
 
 }  // namespace detail
@@ -93,21 +93,21 @@ void Profile::stop() noexcept {
 }
 
 std::vector<TaskTime> Profile::results() const try {
-  std::vector<ProfileState::Record> records;
+  std::vector<ProfileState::TimedTask> tasks;
   {
     std::lock_guard lock(state_->mutex);
-    records = state_->records;
+    tasks = state_->tasks;
   }
   state_->device.streams.flush_all();
   std::vector<TaskTime> times;
   const detail::EventState* origin = nullptr;
-  for (const ProfileState::Record& record : records) {
+  for (const ProfileState::TimedTask& task : tasks) {
     double start = 0, duration = 0;
-    if (!record.end || !detail::elapsed(state_->device, *record.start, *record.end, duration)) continue;
-    if (!origin) origin = record.start;
-    if (!detail::elapsed(state_->device, *origin, *record.start, start)) continue;
-    times.push_back({*record.kernel, *record.task, record.stream, record.region, record.block, start,
-                     duration, record.bytes});
+    if (!task.end || !detail::elapsed(state_->device, *task.start, *task.end, duration)) continue;
+    if (!origin) origin = task.start;
+    if (!detail::elapsed(state_->device, *origin, *task.start, start)) continue;
+    times.push_back(
+        {*task.kernel, *task.task, task.stream, task.region, task.block, start, duration, task.bytes});
   }
   return times;
 } catch (...) {
@@ -128,7 +128,7 @@ void Profile::write_trace(const std::filesystem::path& path) const try {
 
 std::size_t Profile::size() const noexcept {
   std::lock_guard lock(state_->mutex);
-  return state_->records.size();
+  return state_->tasks.size();
 }
 
 }  // namespace weir

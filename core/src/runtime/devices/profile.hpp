@@ -29,7 +29,7 @@ struct ProfileState {
   void begin(StreamState& stream, const TaskLabel& label, std::uint64_t bytes);
   void end(StreamState& stream);
 
-  struct Record {
+  struct TimedTask {
     const std::string* kernel;
     const std::string* task;
     std::int32_t region, block;
@@ -42,7 +42,7 @@ struct ProfileState {
   DeviceState& device;
   ProfileState* previous = nullptr;  ///< the enclosing profile of this thread, of any device
   mutable std::mutex mutex;          ///< shared by the submitting thread and readers
-  std::vector<Record> records;
+  std::vector<TimedTask> tasks;
 };
 
 /// The innermost profile of this thread.

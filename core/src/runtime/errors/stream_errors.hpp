@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reporting of failures inside kernels. Generated code writes the first failure of a stream's launches into
-// the stream's record (ir/error_record.hpp), which the host can read. Each call on the stream checks the
-// record with one load and throws a recorded failure. The launch that failed may still run, and its other
+// the stream's error record (ir/error_record.hpp), which the host can read. Each call on the stream checks
+// the record with one load and throws a recorded failure. The launch that failed may still run, and its other
 // iterations fail too. Its record therefore stays taken until the work submitted before the report has
 // completed; launches use the stream's second record meanwhile.
 #pragma once
@@ -38,7 +38,7 @@ void forget_failure_sites(std::uint32_t first) noexcept;
 /// The print of that site; null if it belongs to no kernel that is still known.
 std::shared_ptr<const PrintSite> find_print(std::uint32_t site);
 
-/// Memory for one failure.
+/// An error record, with the memory that it is in.
 struct StreamRecord {
   ReportMemory memory;                        ///< of both records
   std::uint64_t offset = 0;                   ///< in the memory
@@ -53,8 +53,8 @@ struct StreamRecord {
   std::atomic_ref<std::uint32_t> state() const noexcept { return std::atomic_ref(host()->state); }
 };
 
-/// The records of a stream; created by the first launch that needs one. The second serves only if the host
-/// can read records in place.
+/// The error records of a stream; created by the first launch that needs one. The second serves only if the
+/// host can read records in place.
 struct StreamRecords {
   StreamRecord each[2];
   std::atomic<std::uint32_t> current{0};
@@ -63,12 +63,12 @@ struct StreamRecords {
   StreamRecord& now() noexcept { return each[current.load()]; }
 };
 
-/// The record for the next launch on the stream. Must not be called with the submission lock held, because
-/// the first call may block.
+/// The error record for the next launch on the stream. Must not be called with the submission lock held,
+/// because the first call may block.
 StreamRecord& failure_record(StreamState& stream);
 
-/// Chooses a record for a launch. Until it is destroyed, after the submission, a report leaves the record
-/// usable.
+/// Chooses an error record for a launch. Until it is destroyed, after the submission, a report leaves the
+/// record usable.
 class FailureRecordUse {
  public:
   FailureRecordUse(StreamState& stream, bool needed);
@@ -99,8 +99,8 @@ inline void throw_failure(StreamState& stream) {
     throw_recorded_failure(stream, *records);
 }
 
-/// As throw_failure, after the host has waited for the stream. Fetches a record that the host cannot read in
-/// place.
+/// As throw_failure, after the host has waited for the stream. Fetches an error record that the host cannot
+/// read in place.
 void throw_failure_after_wait(StreamState& stream);
 
 /// Throws a failure that the host has read from a copy of the record, and marks it as reported if nothing

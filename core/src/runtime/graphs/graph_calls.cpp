@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t scalar_alignment = 16;
 
 void check_place(const DeviceState& device, const AnyArrayView& view) {
-  const Block& block = live(view);
+  const MemoryBlock& block = live(view);
   if (&block.device != &device)
     throw_other_device("the array is on device", block.device, "but the graph is for", device,
                        copy_array_there);
@@ -127,7 +127,7 @@ GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelSta
 }
 
 GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayView& from) {
-  const Block &target = live(to), &source = live(from);
+  const MemoryBlock &target = live(to), &source = live(from);
   if (&target.device != &source.device)
     throw Error(
         ErrorCode::unsupported,

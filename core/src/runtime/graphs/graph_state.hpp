@@ -106,7 +106,7 @@ struct GraphState {
   std::uint32_t open_branches = 0;  ///< open branches of the builder
 
   /// Blocks of memory in use, each once, with the generation that identifies the owning array.
-  using Owned = std::pair<Block*, std::uint64_t>;
+  using Owned = std::pair<MemoryBlock*, std::uint64_t>;
   std::vector<Owned> blocks;
 
   std::uint64_t version = 1;
@@ -148,7 +148,7 @@ GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* ele
 struct GraphRun {
   const GraphState& graph;
   StreamState& stream;
-  const Block* scratch = nullptr;
+  const MemoryBlock* scratch = nullptr;
   const StreamRecord* record = nullptr;
   const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
   const PrintBuffer* prints = nullptr;

@@ -15,7 +15,7 @@ namespace {
 
 // Returns "argument 2 ('x')". Arguments count from 1. Generated names count from 0 and are left out. A struct
 // array is one argument; its members are numbered from 1.
-std::string argument_words(const ProgramState& program, std::size_t i) {
+std::string describe_argument(const ProgramState& program, std::size_t i) {
   std::size_t number = i + 1, first = i;
   std::string member;
   bool is_struct = false;
@@ -36,7 +36,7 @@ std::string argument_words(const ProgramState& program, std::size_t i) {
 
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
   throw Error(ErrorCode::invalid,
-              fmt::format("kernel '{}', {}: {}", program.name(), argument_words(program, i), words),
+              fmt::format("kernel '{}', {}: {}", program.name(), describe_argument(program, i), words),
               program.name(), std::string(), 0);
 }
 
@@ -44,35 +44,35 @@ std::string count_of(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-std::string scalar_words(const ElementType& element) {
+std::string describe_scalar(const ElementType& element) {
   const std::string name = to_string(element);
   return fmt::format("{} {}", name[0] == 'i' || name[0] == 'f' ? "an" : "a", name);
 }
 
-std::string array_words(const ElementType& element, std::size_t rank) {
+std::string describe_array(const ElementType& element, std::size_t rank) {
   return fmt::format("an array of {} with {}", to_string(element), count_of(rank, "dimension"));
 }
 
 std::string describe(const ParameterInfo& parameter) {
-  if (parameter.kind == ParameterInfo::Kind::scalar) return scalar_words(parameter.element);
-  return array_words(parameter.element, parameter.rank);
+  if (parameter.kind == ParameterInfo::Kind::scalar) return describe_scalar(parameter.element);
+  return describe_array(parameter.element, parameter.rank);
 }
 
 std::string describe(const LaunchArgument& argument) {
-  if (argument.array) return array_words(argument.array->element(), argument.array->rank());
-  return argument.data ? scalar_words(argument.element) : "nothing";
+  if (argument.array) return describe_array(argument.array->element(), argument.array->rank());
+  return argument.data ? describe_scalar(argument.element) : "nothing";
 }
 
 bool is_plain_integer(const ElementType& element) {
   return element.shape == ElementType::Shape::scalar && is_integer(element.scalar);
 }
 
-std::string number_words(std::uint64_t bits, bool is_signed) {
+std::string number_text(std::uint64_t bits, bool is_signed) {
   return is_signed ? std::to_string(static_cast<std::int64_t>(bits)) : std::to_string(bits);
 }
 
 /// Describes an integer argument that does not fit its parameter; empty if the value fits or is no integer.
-std::string misfit_words(const ElementType& expected, const LaunchArgument& given) {
+std::string describe_misfit(const ElementType& expected, const LaunchArgument& given) {
   if (!given.data || !is_plain_integer(expected) || !is_plain_integer(given.element) ||
       size_of(given.element.scalar) != 8)
     return {};
@@ -87,8 +87,8 @@ std::string misfit_words(const ElementType& expected, const LaunchArgument& give
   if (fits) return {};
   return fmt::format(
       "{} does not fit {}, which holds {} to {}; pass another number, or give the kernel a wider Value",
-      number_words(bits, is_signed(given.element.scalar)), scalar_words(expected),
-      number_words(min_value, is_signed(expected.scalar)), number_words(max_value, false));
+      number_text(bits, is_signed(given.element.scalar)), describe_scalar(expected),
+      number_text(min_value, is_signed(expected.scalar)), number_text(max_value, false));
 }
 
 /// Only recorded calls of graphs have a fixed layout.
@@ -124,7 +124,8 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     const LaunchArgument& argument = arguments[i];
     if (parameter.kind == ParameterInfo::Kind::scalar) {
       if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]] {
-        const std::string misfit = argument.array ? std::string() : misfit_words(parameter.element, argument);
+        const std::string misfit =
+            argument.array ? std::string() : describe_misfit(parameter.element, argument);
         if (!misfit.empty()) refuse(program, i, misfit);
         refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
       }
@@ -157,8 +158,9 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
             "writes the "
             "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
             "one block",
-            program.name(), argument_words(program, check.written), argument_words(program, check.touched),
-            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)),
+            program.name(), describe_argument(program, check.written),
+            describe_argument(program, check.touched), place(*program.kernel, check.written_at),
+            place(*program.kernel, check.touched_at)),
         program.name(), program.kernel->knows(at) ? program.kernel->files[at.file] : std::string(), at.line);
   }
 }

@@ -29,16 +29,16 @@
 namespace weir::detail {
 namespace {
 
-/// Consecutive memory that a launch's arrays use: of one block, or of several that borrow the same memory. It
-/// begins at a multiple of 8 bytes, as the marks of unwritten memory do.
+/// Consecutive memory that a launch's arrays use: of one memory block, or of several that borrow the same
+/// memory. It begins at a multiple of 8 bytes, as the marks of unwritten memory do.
 struct UsedPart {
   std::uint64_t begin = ~std::uint64_t{0}, end = 0;  ///< as place_of
-  std::vector<const Block*> blocks;
+  std::vector<const MemoryBlock*> blocks;
 
   bool meets(const UsedPart& other) const noexcept { return begin < other.end && other.begin < end; }
 };
 
-/// The address of the array, or its offset in the block if the driver reports no addresses.
+/// The address of the array, or its offset in the memory block if the driver reports no addresses.
 std::uint64_t place_of(const AnyArrayView& view) {
   return view.block()->address + view.offset();
 }
@@ -48,7 +48,7 @@ void add(UsedPart& part, std::uint64_t begin, std::uint64_t end) {
   part.end = std::max(part.end, end);
 }
 
-std::size_t part_of(const std::vector<UsedPart>& parts, const Block* block) {
+std::size_t part_of(const std::vector<UsedPart>& parts, const MemoryBlock* block) {
   const auto found = std::ranges::find_if(
       parts, [&](const UsedPart& part) { return std::ranges::count(part.blocks, block); });
   return static_cast<std::size_t>(found - parts.begin());
@@ -59,13 +59,13 @@ std::vector<UsedPart> used_parts(std::span<const LaunchArgument> arguments) {
   bool borrowed = false;
   for (const LaunchArgument& argument : arguments) {
     if (!argument.array) continue;
-    const Block* const block = argument.array->block();
+    const MemoryBlock* const block = argument.array->block();
     const std::size_t i = part_of(parts, block);
     if (i == parts.size()) parts.emplace_back().blocks.push_back(block);
     add(parts[i], place_of(*argument.array), place_of(*argument.array) + argument.array->size_bytes());
     borrowed |= block->borrowed != nullptr;
   }
-  // Only borrowed memory can be that of another block.
+  // Only borrowed memory can be that of another memory block.
   for (std::size_t i = 0; borrowed && i < parts.size(); ++i)
     for (std::size_t j = i + 1; j < parts.size();) {
       if (!parts[i].meets(parts[j])) {

@@ -30,9 +30,9 @@ inline bool runs_in_order(const PlacedTask& task, std::uint64_t in_order) noexce
   return task.region >= 0 && task.region < 64 && in_order >> task.region & 1;
 }
 
-/// Converts regions and block numbers to branches. Blocks without tasks get no branch; a region with one
-/// block is not forked. Throws Error{invalid} when a region is entered again after its end, or a block is
-/// negative.
+/// Converts regions and numbers of stream blocks to branches. Stream blocks without tasks get no branch; a
+/// region with one stream block is not forked. Throws Error{invalid} when a region is entered again after its
+/// end, or a stream block is negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
 /// Tasks that are submitted several times in a row, all in one branch.
@@ -41,7 +41,7 @@ struct RepeatedTasks {
 };
 
 /// Walks a list. `target` has fork(branch_count), task(index, branch) and join(). The regions of `in_order`
-/// (see launch_model.hpp) are not forked: their tasks are in branch 0, one block after the other.
+/// (see launch_model.hpp) are not forked: their tasks are in branch 0, one stream block after the other.
 ///
 /// Walks each of `repeats`, which are in the order of their first tasks, outer ones before inner ones, as
 /// often as `target.repetitions(number)` returns when it begins; `target.repetition(number, i)` announces the

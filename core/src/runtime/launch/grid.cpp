@@ -26,7 +26,7 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
   return b != 0 && a > unknown / b ? unknown : a * b;
 }
 
-/// A block for each block of the region; on a CPU only if they have enough work for several threads.
+/// A block for each stream block of the region; on a CPU only if they have enough work for several threads.
 std::uint32_t grid_of_phases(const DeviceInfo& info, const passes::Plan& plan,
                              const passes::PlannedTask& planned, const Lowering& lowering,
                              const LaunchValues& values) noexcept {
@@ -35,8 +35,9 @@ std::uint32_t grid_of_phases(const DeviceInfo& info, const passes::Plan& plan,
   std::uint64_t blocks = std::min<std::uint64_t>(parts, std::max(info.max_grid[0], 1u));
   if (info.kind != DeviceKind::cpu || !planned.cost_is_exact) return static_cast<std::uint32_t>(blocks);
   // Vector code computes several iterations at a time, of arrays that are in a core's cache.
-  const bool vectors = (lowering.takes(LoweringPath::vector_loop) || lowering.takes(LoweringPath::lane_loop)) &&
-                       !lowering.takes(LoweringPath::scalar_loop);
+  const bool vectors =
+      (lowering.takes(LoweringPath::vector_loop) || lowering.takes(LoweringPath::lane_loop)) &&
+      !lowering.takes(LoweringPath::scalar_loop);
   const std::uint64_t block_operations =
       2 * operations_per_cpu_block * (vectors ? std::max(lowering.vector_width, 1u) : 1);
   // The task has some of the launch's loops, whose spaces cost more to compute than a tiny launch takes.
@@ -75,7 +76,8 @@ std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
                           const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
   if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) return 1;
-  if (task.kind == ir::TaskKind::phases) return grid_of_phases(info, plan, planned, compiled.lowering, values);
+  if (task.kind == ir::TaskKind::phases)
+    return grid_of_phases(info, plan, planned, compiled.lowering, values);
   const LoopSpace* const remembered = values.remembered(std::size_t(&planned - plan.tasks.data()));
   const LoopSpace space = remembered ? *remembered : loop_space(plan, planned, values);
   const std::uint64_t count = space.known ? space.count : unknown;

@@ -38,9 +38,10 @@ bool each_block_fills(std::span<const TaskLoad> tasks) noexcept {
   return filled == blocks;
 }
 
-/// An upper bound of the operations by which concurrent blocks shorten the region, or TaskLoad::unknown. Two
-/// bounds hold: the idle share of the device, whose size is the same for all tasks, while each task runs
-/// alone, and the work outside the longest block. Divides seldom: launches of small regions feel it.
+/// An upper bound of the operations by which concurrent stream blocks shorten the region, or
+/// TaskLoad::unknown. Two bounds hold: the idle share of the device, whose size is the same for all tasks,
+/// while each task runs alone, and the work outside the longest stream block. Divides seldom: launches of
+/// small regions feel it.
 std::uint64_t saved_by_concurrency(std::span<const TaskLoad> tasks) noexcept {
   std::uint64_t work = 0, total = 0, longest = 0;
   BranchTimes blocks{};

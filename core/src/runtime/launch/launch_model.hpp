@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model of launch costs: whether the blocks of a region run concurrently, and whether a graph costs the host
-// less than streams. Its constants are fixed per kind of device and nothing is timed, so equal launches make
-// equal choices on a busy machine and on an idle one. The choices affect speed only.
+// Model of launch costs: whether the stream blocks of a region run concurrently, and whether a graph costs
+// the host less than streams. Its constants are fixed per kind of device and nothing is timed, so equal
+// launches make equal choices on a busy machine and on an idle one. The choices affect speed only.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,21 @@ struct TaskLoad {
 /// How the tasks of a launch are submitted.
 enum class SubmittedAs : std::uint8_t { streams, graph };
 
-/// True if the blocks of a region run one after the other, because concurrency gains nothing:
+/// True if the stream blocks of a region run one after the other, because concurrency gains nothing:
 ///
-/// - Each block contains a task that fills the device at least twice, and every other task is short. Such
-///   blocks compete for the same cores and memory.
+/// - Each stream block contains a task that fills the device at least twice, and every other task is short.
+/// Such
+///   stream blocks compete for the same cores and memory.
 /// - On CPUs, over streams: the time that concurrency saves is at most that of two wake-ups of a thread.
 ///
 /// A task of unknown work that does not fill the device runs concurrently.
 ///
 /// A `found` region, which the kernel does not write, forks only where a gain is expected. All work must then
-/// be known, unless its blocks are branches of a graph of a GPU, which cost nothing.
+/// be known, unless its stream blocks are branches of a graph of a GPU, which cost nothing.
 bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks,
                    bool found = false) noexcept;
 
-/// The regions of a launch, as bits by PlacedTask::region, whose blocks run one after the other in the
+/// The regions of a launch, as bits by PlacedTask::region, whose stream blocks run one after the other in the
 /// caller's stream. Regions from 64 on are never among them.
 std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& program,
                                const LaunchValues& values, SubmittedAs how) noexcept;

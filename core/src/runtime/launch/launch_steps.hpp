@@ -25,7 +25,7 @@ struct LaunchValues final : ir::HostValues {
   std::int64_t repetition(std::uint32_t depth) const noexcept override { return repetitions[depth]; }
 
   std::span<const LaunchArgument> arguments;
-  const Block* scratch = nullptr;
+  const MemoryBlock* scratch = nullptr;
   std::uint64_t scratch_offset = 0;  ///< of this launch's part of the scratch memory
   const StreamRecord* record = nullptr;
   const PrintBuffer* prints = nullptr;
@@ -94,7 +94,7 @@ void launch(const std::shared_ptr<ProgramState>& program, const StreamRef& on,
             std::span<const LaunchArgument> arguments, const LaunchOptions& options, ReturnTarget* returns);
 
 /// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and do not let
-/// blocks of a region share memory that one of them writes.
+/// stream blocks of a region share memory that one of them writes.
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments);
 

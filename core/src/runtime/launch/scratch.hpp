@@ -20,10 +20,10 @@ class LaunchScratch {
   }
   LaunchScratch(const LaunchScratch&) = delete;
   LaunchScratch& operator=(const LaunchScratch&) = delete;
-  const Block* block() const noexcept { return block_; }
+  const MemoryBlock* block() const noexcept { return block_; }
 
  private:
-  Block* block_ = nullptr;
+  MemoryBlock* block_ = nullptr;
 };
 
 }  // namespace weir::detail

@@ -13,9 +13,9 @@
 
 namespace weir {
 
-using detail::Block;
 using detail::DeviceState;
 using detail::live;
+using detail::MemoryBlock;
 using detail::StreamState;
 
 namespace detail {
@@ -46,7 +46,7 @@ const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, s
   rethrow_as_error();
 }
 
-Block& live(const AnyArrayView& view) {
+MemoryBlock& live(const AnyArrayView& view) {
   if (!view.alive()) throw_dead("array");
   return *view.block();
 }
@@ -115,7 +115,7 @@ AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const
   detail::rethrow_as_error();
 }
 
-AnyArray AnyArray::of_block(Block* block, ElementType element,
+AnyArray AnyArray::of_block(MemoryBlock* block, ElementType element,
                             std::span<const std::int64_t> extents) noexcept {
   AnyArray array;
   array.block_ = block;
@@ -193,7 +193,7 @@ Device AnyArrayView::device() const try { return Device(&live(*this).device); } 
 }
 
 std::uint64_t AnyArrayView::device_address() const try {
-  const Block& block = live(*this);
+  const MemoryBlock& block = live(*this);
   if (!block.address)
     throw Error(ErrorCode::unsupported, "device " + block.device.device_name() +
                                             " gives no addresses; pass the array itself instead");

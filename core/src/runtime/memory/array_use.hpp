@@ -8,15 +8,15 @@
 
 namespace weir::detail {
 
-/// Returns the block of a view. Throws Error{invalid} when it was freed.
-Block& live(const AnyArrayView& view);
+/// Returns the memory block of a view. Throws Error{invalid} when it was freed.
+MemoryBlock& live(const AnyArrayView& view);
 
 /// AnyArrayView::alive(), inlined for checks at each launch.
 inline bool is_alive(const AnyArrayView& view) noexcept {
   return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
 }
 
-/// True if two views share memory. Borrowed memory may also be that of another block.
+/// True if two views share memory. Borrowed memory may also be that of another memory block.
 inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
   std::uint64_t begin_a = a.offset(), begin_b = b.offset();
   if (a.block() != b.block()) {
@@ -29,11 +29,11 @@ inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
          begin_b < begin_a + a.size_bytes();
 }
 
-/// Returns the block of a view for work on `stream`, ordered after the block's earlier uses. `what` names the
+/// Returns the memory block of a view for work on `stream`, ordered after its earlier uses. `what` names the
 /// view in errors: "argument 2".
 template <class What>
-Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
-  Block& block = live(view);
+MemoryBlock& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
+  MemoryBlock& block = live(view);
   if (&block.device != &stream.device) [[unlikely]]
     throw_other_device(what() + " is on device", block.device, "but the stream is of", stream.device,
                        copy_array_there);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks with more than one owner, and blocks of memory that another owner lends.
+// Memory blocks with more than one owner, and those of memory that another owner lends.
 #include <fmt/format.h>
 
 #include <utility>
@@ -12,18 +12,18 @@
 namespace weir::detail {
 
 // The first share counts the array, too. The array is alive meanwhile, so the count does not reach 0.
-void MemoryPool::share(Block& block) noexcept {
+void MemoryPool::share(MemoryBlock& block) noexcept {
   std::uint32_t owners = block.owners.load(std::memory_order_relaxed);
   while (!block.owners.compare_exchange_weak(owners, owners ? owners + 1 : 2, std::memory_order_relaxed)) {
   }
 }
 
-void MemoryPool::release_share(Block& block) noexcept {
+void MemoryPool::release_share(MemoryBlock& block) noexcept {
   if (block.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) release_last(&block);
 }
 
-Block* MemoryPool::borrow(StreamState& stream, const weir_external_memory& memory,
-                          std::function<void()> give_back) {
+MemoryBlock* MemoryPool::borrow(StreamState& stream, const weir_external_memory& memory,
+                                std::function<void()> give_back) {
   auto borrowed = std::make_unique<Borrowed>();
   borrowed->size = memory.size;
   borrowed->on_host = memory.kind == WEIR_EXTERNAL_HOST;
@@ -38,7 +38,7 @@ Block* MemoryPool::borrow(StreamState& stream, const weir_external_memory& memor
   weir_memory_info info{};
   info.struct_size = sizeof info;
   EventState* mark = nullptr;
-  Block* block = nullptr;
+  MemoryBlock* block = nullptr;
   try {
     device_.call("query the location of memory",
                  [&](weir_status* s) { return device_.table().memory_get_info(allocation, &info, s); });
@@ -69,7 +69,7 @@ Block* MemoryPool::borrow(StreamState& stream, const weir_external_memory& memor
   return hand_out(block, stream, false);
 }
 
-void MemoryPool::release_borrowed(Block* block) noexcept {
+void MemoryPool::release_borrowed(MemoryBlock* block) noexcept {
   Marks marks;
   try {
     marks = marks_of_uses(*block);
@@ -88,9 +88,9 @@ void MemoryPool::release_borrowed(Block* block) noexcept {
   end_borrowed(block);
 }
 
-// Ends the block. A lost device reports its work as over although it may still use the memory, which
+// Ends the memory block. A lost device reports its work as over although it may still use the memory, which
 // therefore stays with Weir.
-void MemoryPool::end_borrowed(Block* block) noexcept {
+void MemoryPool::end_borrowed(MemoryBlock* block) noexcept {
   for (const auto& [stream, event] : std::exchange(block->peer_uses, {})) event->device.events.release(event);
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   if (device_.keeps_resources()) return;
@@ -102,8 +102,8 @@ void MemoryPool::end_borrowed(Block* block) noexcept {
   borrowed->give_back();
 }
 
-// One event for each stream with work that may use the block, those of other devices included.
-MemoryPool::Marks MemoryPool::marks_of_uses(const Block& block) {
+// One event for each stream with work that may use the memory block, those of other devices included.
+MemoryPool::Marks MemoryPool::marks_of_uses(const MemoryBlock& block) {
   Marks marks = marks_of(users_of(block));
   try {
     std::lock_guard lock(mutex_);
@@ -116,7 +116,7 @@ MemoryPool::Marks MemoryPool::marks_of_uses(const Block& block) {
   return marks;
 }
 
-void MemoryPool::order_after_uses(Block& block, StreamState& stream) {
+void MemoryPool::order_after_uses(MemoryBlock& block, StreamState& stream) {
   Marks marks = marks_of_uses(block);
   try {
     for (EventState* mark : marks) {
@@ -135,7 +135,7 @@ void MemoryPool::order_after_uses(Block& block, StreamState& stream) {
   drop(marks);
 }
 
-void MemoryPool::wait_for_uses(const Block& block) {
+void MemoryPool::wait_for_uses(const MemoryBlock& block) {
   Marks marks = marks_of_uses(block);
   wait_on_host(marks);
   drop(marks);

@@ -11,9 +11,9 @@
 
 namespace weir {
 
-using detail::Block;
 using detail::DeviceState;
 using detail::live;
+using detail::MemoryBlock;
 using detail::StreamManager;
 using detail::StreamPin;
 using detail::StreamState;
@@ -52,7 +52,7 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   check_size(source.size(), *this);
   detail::throw_failure(stream);
   if (source.empty()) return;
-  Block& block = detail::use_on(*this, stream, array_word);
+  MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const Submission submission(stream);
   device.call_for(stream.launched_last(), "copy to the device", [&](weir_status* status) {
@@ -70,7 +70,7 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   check_size(destination.size(), *this);
   detail::throw_failure(stream);
   if (destination.empty()) return;
-  Block& block = detail::use_on(*this, stream, array_word);
+  MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const Submission submission(stream);
   device.call_for(stream.launched_last(), "copy to the host", [&](weir_status* status) {
@@ -96,8 +96,8 @@ void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> desti
 
 void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const try {
   StreamState& stream = live(on);
-  Block& to = live(*this);
-  Block& from = live(source);
+  MemoryBlock& to = live(*this);
+  MemoryBlock& from = live(source);
   if (source.size_bytes() != size_bytes())
     throw Error(ErrorCode::invalid,
                 fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
@@ -139,7 +139,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
     });
     stream.note_submission();
   }
-  Block& other = &to.device == &device ? from : to;
+  MemoryBlock& other = &to.device == &device ? from : to;
   other.device.memory.order_free_after(other, stream);
 } catch (...) {
   detail::rethrow_as_error();
@@ -160,7 +160,7 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const tr
   const std::uint32_t pattern = detail::pattern_size(bytes, size);
   detail::throw_failure(stream);
   if (size_ == 0) return;
-  Block& block = detail::use_on(*this, stream, array_word);
+  MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const weir_driver_table& table = device.table();
   const auto submit = [&](const auto& call) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Return of memory to the driver: blocks over the limit, blocks needed by others, and trimming of all caches.
+// Return of memory to the driver: memory blocks over the limit, those needed by others, and trimming of all
+// caches.
 #include <algorithm>
 #include <utility>
 
@@ -12,11 +13,11 @@ namespace {
 
 constexpr std::uint64_t reserve_share = 16;  // this fraction of the device's memory is left free
 
-// Moves blocks freed before `before` from `head` to `list`, until `bytes` are taken.
-void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, CacheLimit& limit,
-                  std::uint64_t& taken, Block*& list) {
-  for (Block** link = &head; *link && taken < bytes;) {
-    Block* const block = *link;
+// Moves memory blocks freed before `before` from `head` to `list`, until `bytes` are taken.
+void unlink_older(MemoryBlock*& head, std::uint64_t before, std::uint64_t bytes, CacheLimit& limit,
+                  std::uint64_t& taken, MemoryBlock*& list) {
+  for (MemoryBlock** link = &head; *link && taken < bytes;) {
+    MemoryBlock* const block = *link;
     if (block->freed_at >= before) {
       link = &block->next;
       continue;
@@ -30,7 +31,7 @@ void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, Cache
 
 }  // namespace
 
-// Called before the driver is asked for a block of that class.
+// Called before the driver is asked for a memory block of that class.
 void MemoryPool::make_room(std::uint32_t size_class) noexcept {
   const std::uint64_t bytes = class_bytes(size_class);
   limit_.note_allocation(size_class, bytes_in_use() + bytes);
@@ -98,7 +99,7 @@ void MemoryPool::evict(std::uint64_t bytes) noexcept {
 
 std::uint64_t MemoryPool::evict_older(std::uint64_t before, std::uint64_t bytes) noexcept {
   std::uint64_t taken = 0;
-  Block* list = nullptr;
+  MemoryBlock* list = nullptr;
   if (cached_bytes_.load(std::memory_order_relaxed)) {
     std::lock_guard lock(mutex_);
     for (std::uint32_t index = size_class_count; index-- > 0 && taken < bytes;)
@@ -122,9 +123,9 @@ std::uint64_t MemoryPool::evict_older(std::uint64_t before, std::uint64_t bytes)
   return taken;
 }
 
-// Frees blocks from the stream's cache: at once when the stream is idle, else in stream order if the driver
-// can, else when an event is reached. If the driver refuses, they stay cached.
-void MemoryPool::evict_from(StreamState& owner, Block* list) noexcept {
+// Frees memory blocks from the stream's cache: at once when the stream is idle, else in stream order if the
+// driver can, else when an event is reached. If the driver refuses, they stay cached.
+void MemoryPool::evict_from(StreamState& owner, MemoryBlock* list) noexcept {
   if (owner.known_idle() || is_idle(owner)) {
     give_to_driver(list);
     return;
@@ -137,7 +138,7 @@ void MemoryPool::evict_from(StreamState& owner, Block* list) noexcept {
     return push_list(owner, list);
   }
   device_.streams.flush_all();  // else an event of batched work is never reached
-  while (Block* block = list) {
+  while (MemoryBlock* block = list) {
     list = block->next;
     if (mark)
       keep_until(block, mark, true);
@@ -147,10 +148,10 @@ void MemoryPool::evict_from(StreamState& owner, Block* list) noexcept {
   if (mark) device_.events.release(mark);
 }
 
-void MemoryPool::free_in_order(StreamState& owner, Block* list) noexcept {
+void MemoryPool::free_in_order(StreamState& owner, MemoryBlock* list) noexcept {
   if (!device_.streams.pin(owner)) return push_list(owner, list);
   given_back_.fetch_add(1, std::memory_order_release);
-  while (Block* block = list) {
+  while (MemoryBlock* block = list) {
     if (device_.call_no_throw([&](weir_status* status) {
           return device_.table().memory_free_async(owner.stream, block->allocation, status);
         }) != WEIR_OK)
@@ -164,8 +165,8 @@ void MemoryPool::free_in_order(StreamState& owner, Block* list) noexcept {
   push_list(owner, list);
 }
 
-void MemoryPool::push_list(StreamState& owner, Block* list) noexcept {
-  while (Block* block = list) {
+void MemoryPool::push_list(StreamState& owner, MemoryBlock* list) noexcept {
+  while (MemoryBlock* block = list) {
     list = block->next;
     push(owner, block);
   }
@@ -227,7 +228,7 @@ std::uint64_t MemoryPool::trim_caches() {
     try {
       if (!device_.lost()) mark = device_.streams.mark(slot);
     } catch (...) {
-      for (Block* list : lists) push_list(stream, list);
+      for (MemoryBlock* list : lists) push_list(stream, list);
       throw;
     }
     if (mark) {
@@ -235,26 +236,26 @@ std::uint64_t MemoryPool::trim_caches() {
       StreamManager::wait_for(*mark);
       device_.events.release(mark);
     }
-    for (Block* list : lists) bytes += give_to_driver(list);
+    for (MemoryBlock* list : lists) bytes += give_to_driver(list);
   }
   decltype(ready_) lists{};
   {
     std::lock_guard lock(mutex_);
     lists.swap(ready_);
     for (std::uint32_t index = 0; index < size_class_count; ++index)
-      for (Block* block = lists[index]; block; block = block->next)
+      for (MemoryBlock* block = lists[index]; block; block = block->next)
         cached_bytes_.fetch_sub(class_bytes(index), std::memory_order_relaxed);
   }
-  for (Block* list : lists) bytes += give_to_driver(list);
+  for (MemoryBlock* list : lists) bytes += give_to_driver(list);
   return bytes;
 }
 
-std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
+std::uint64_t MemoryPool::give_to_driver(MemoryBlock* list) noexcept {
   if (device_.keeps_resources()) return 0;
   std::uint64_t bytes = 0;
   if (list) given_back_.fetch_add(1, std::memory_order_release);
   while (list) {
-    Block* block = list;
+    MemoryBlock* block = list;
     list = block->next;
     device_.call_no_throw(
         [&](weir_status* status) { return device_.table().memory_free(block->allocation, status); });
@@ -265,7 +266,7 @@ std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
   return bytes;
 }
 
-void MemoryPool::recycle(Block* block) noexcept {
+void MemoryPool::recycle(MemoryBlock* block) noexcept {
   block->allocation = nullptr;
   std::lock_guard lock(mutex_);
   block->next = std::exchange(unused_blocks_, block);

@@ -11,7 +11,7 @@ std::uint64_t CacheLimit::peak_in_use() const noexcept {
   return device_bytes_ ? std::min(used, device_bytes_ / 2) : used;
 }
 
-// The bytes by which requests for evicted blocks may raise the bound.
+// The bytes by which requests for evicted memory blocks may raise the bound.
 std::uint64_t CacheLimit::max_raised() const noexcept {
   const std::uint64_t most = (device_bytes_ ? device_bytes_ : std::uint64_t{8} << 30) / 8;
   return most - std::min(most, peak_in_use());
@@ -38,7 +38,7 @@ void CacheLimit::note_allocation(std::uint32_t size_class, std::uint64_t bytes_i
   } while (!requested_again_.compare_exchange_weak(bytes, next, std::memory_order_relaxed));
 }
 
-// True if a recently evicted block would have served the request; that block is then no longer counted.
+// True if a recently evicted memory block would have served the request; it is then no longer counted.
 bool CacheLimit::was_evicted(std::uint32_t size_class, std::uint32_t now) noexcept {
   for (const std::uint32_t last = largest_fit(size_class); size_class <= last; ++size_class) {
     std::atomic<Evicted>& entry = evicted_[size_class];

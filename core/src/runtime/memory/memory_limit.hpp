@@ -15,10 +15,11 @@ namespace weir::detail {
 ///
 /// - the recent peak of bytes in use, at least 64 MiB and at most half of the device's memory. A program that
 ///   alternates between sizes finds them cached, and sizes not used recently do not add up.
-/// - the bytes of blocks that were evicted and requested again within the next `recall` driver allocations.
+/// - the bytes of memory blocks that were evicted and requested again within the next `recall` driver
+/// allocations.
 ///   Without this part, a program with many sizes would evict and allocate for ever. Requests that no evicted
-///   block would have served take their bytes off again. This part raises the sum to at most one eighth of
-///   the device's memory, or of 8 GiB if that is unknown.
+///   memory block would have served take their bytes off again. This part raises the sum to at most one
+///   eighth of the device's memory, or of 8 GiB if that is unknown.
 ///
 /// Time counts driver allocations: the recent peak covers at least the last 64, at most the last 128.
 /// Thread-safe.
@@ -35,12 +36,12 @@ class CacheLimit {
   std::uint64_t bytes() const noexcept;
   /// Called at each driver allocation, with its size class and the bytes that arrays will then have in use.
   void note_allocation(std::uint32_t size_class, std::uint64_t bytes_in_use) noexcept;
-  /// Called for each block of the cache that returns to the driver because of the bound.
+  /// Called for each memory block of the cache that returns to the driver because of the bound.
   void note_eviction(std::uint32_t size_class) noexcept;
 
  private:
   struct Evicted {
-    std::uint32_t blocks = 0;   // evicted and not requested again
+    std::uint32_t blocks = 0;   // memory blocks evicted and not requested again
     std::uint32_t last_at = 0;  // in driver allocations
   };
   std::uint64_t peak_in_use() const noexcept;

@@ -67,9 +67,9 @@ void MemoryPool::finish(Pending& entry) noexcept {
   give_to_driver(entry.block);
 }
 
-// Makes the block ready, or frees it if `leaving`, when the events are reached. Takes ownership of the
+// Makes the memory block ready, or frees it if `leaving`, when the events are reached. Takes ownership of the
 // events. If the entry cannot be allocated, throws and leaves them with the caller.
-void MemoryPool::add_pending(Block* block, Marks& marks, bool leaving) {
+void MemoryPool::add_pending(MemoryBlock* block, Marks& marks, bool leaving) {
   std::lock_guard lock(mutex_);
   Pending& entry = new_pending();
   entry.block = block;
@@ -89,7 +89,7 @@ MemoryPool::Pending& MemoryPool::new_pending() {
 }
 
 // As add_pending for one event, which the caller keeps. If the entry cannot be allocated, the host waits.
-void MemoryPool::keep_until(Block* block, EventState* mark, bool leaving) noexcept {
+void MemoryPool::keep_until(MemoryBlock* block, EventState* mark, bool leaving) noexcept {
   EventPool::share(mark);
   try {
     Marks marks{mark};
@@ -116,8 +116,8 @@ void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
     lists.swap(stream.cache.lists);
   }
   stream.cache.granted.store(0, std::memory_order_relaxed);
-  for (Block* list : lists)
-    while (Block* block = list) {
+  for (MemoryBlock* list : lists)
+    while (MemoryBlock* block = list) {
       list = block->next;
       if (mark)
         keep_until(block, mark, false);

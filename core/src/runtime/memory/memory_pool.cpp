@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocation and release of blocks. See memory_reuse.cpp for requests that the stream's own cache cannot
-// serve, and memory_evict.cpp for the return of blocks to the driver.
+// Allocation and release of memory blocks. See memory_reuse.cpp for requests that the stream's own cache
+// cannot serve, and memory_evict.cpp for the return of memory blocks to the driver.
 #include "runtime/memory/memory_pool.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ MemoryPool::MemoryPool(DeviceState& device)
       limit_(device.info.total_memory,
              parse_bytes("WEIR_POOL_BYTES", secure_environment("WEIR_POOL_BYTES"))) {}
 
-Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
+MemoryBlock* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
   if (bytes > max_block_bytes)
     throw Error(
         ErrorCode::out_of_memory,
@@ -30,15 +30,15 @@ Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
             "cannot allocate {} bytes on {}: a single array holds at most {} bytes; use several arrays",
             bytes, device_.device_name(), max_block_bytes));
   const std::uint32_t index = size_class(bytes);
-  if (Block* block = take_from(stream, index, largest_fit(index), true))
+  if (MemoryBlock* block = take_from(stream, index, largest_fit(index), true))
     return hand_out(block, stream, false);
   if (pending_count_.load(std::memory_order_relaxed)) collect_pending();
-  if (Block* block = take_ready(index)) return hand_out(block, stream, true);
-  if (Block* block = take_idle(stream, index)) return hand_out(block, stream, true);
+  if (MemoryBlock* block = take_ready(index)) return hand_out(block, stream, true);
+  if (MemoryBlock* block = take_idle(stream, index)) return hand_out(block, stream, true);
   return allocate_from_driver(stream, index);
 }
 
-Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcept {
+MemoryBlock* MemoryPool::hand_out(MemoryBlock* block, StreamState& home, bool ready) noexcept {
   block->home = &home;
   block->ready = ready;
   block->next = nullptr;
@@ -52,7 +52,7 @@ Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcep
 
 // The set is created before the stream is ordered, so that a failure leaves the use neither recorded nor
 // needed.
-void MemoryPool::first_use(Block& block, StreamState& stream) {
+void MemoryPool::first_use(MemoryBlock& block, StreamState& stream) {
   ManyStreams* const more = stream.slot < exact_slots ? nullptr : &more_users_of(block);
   order_after_earlier_life(block, stream);
   if (more) more->add(stream.slot);
@@ -60,7 +60,7 @@ void MemoryPool::first_use(Block& block, StreamState& stream) {
   block.used.fetch_or(bit, std::memory_order_release);
 }
 
-ManyStreams& MemoryPool::more_users_of(Block& block) {
+ManyStreams& MemoryPool::more_users_of(MemoryBlock& block) {
   if (ManyStreams* more = block.more_users.load(std::memory_order_acquire)) return *more;
   auto fresh = std::make_unique<ManyStreams>();
   ManyStreams* expected = nullptr;
@@ -69,20 +69,20 @@ ManyStreams& MemoryPool::more_users_of(Block& block) {
   return *expected;
 }
 
-void MemoryPool::order_others_after(Block& block, StreamState& stream) noexcept {
+void MemoryPool::order_others_after(MemoryBlock& block, StreamState& stream) noexcept {
   if (block.available) device_.events.release(std::exchange(block.available, nullptr));
   block.home = &stream;
   block.ready = false;
   block.available_at = stream.submitted.load(std::memory_order_acquire);
 }
 
-void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
+void MemoryPool::use_by_peer(MemoryBlock& block, StreamState& stream) {
   if (&stream.device == &device_) return use(block, stream);
   order_after_earlier_life(block,
                            stream);  // no bits here for the other device's streams, so each copy waits
 }
 
-void MemoryPool::order_free_after(Block& block, StreamState& stream) {
+void MemoryPool::order_free_after(MemoryBlock& block, StreamState& stream) {
   DeviceState& peer = stream.device;
   EventState* mark = nullptr;
   try {
@@ -115,7 +115,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
   peer.events.release(mark);
 }
 
-void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
+void MemoryPool::order_after_earlier_life(MemoryBlock& block, StreamState& stream) {
   const StreamState& home = *block.home;
   if (block.ready || &home == &stream) return;
   if (!home.foreign && home.completed.load(std::memory_order_acquire) >= block.available_at) return;
@@ -136,14 +136,14 @@ void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
   device_.events.release(mark);
 }
 
-void MemoryPool::release(Block* block) noexcept {
+void MemoryPool::release(MemoryBlock* block) noexcept {
   block->generation.fetch_add(1, std::memory_order_release);
   if (block->owners.load(std::memory_order_acquire)) [[unlikely]]
     return release_share(*block);
   release_last(block);
 }
 
-void MemoryPool::release_last(Block* block) noexcept {
+void MemoryPool::release_last(MemoryBlock* block) noexcept {
   if (process_is_exiting() || device_.forked()) return;
   if (block->borrowed) [[unlikely]]
     return release_borrowed(block);
@@ -154,8 +154,8 @@ void MemoryPool::release_last(Block* block) noexcept {
   release_shared(block);
 }
 
-// The stream whose order covers all uses of the block; null when there are several.
-StreamState* MemoryPool::only_user(const Block& block) noexcept {
+// The stream whose order covers all uses of the memory block; null when there are several.
+StreamState* MemoryPool::only_user(const MemoryBlock& block) noexcept {
   const std::uint64_t used = block.used.load(std::memory_order_acquire);
   if (!used) return block.home;
   if (used & (used - 1)) return nullptr;
@@ -170,7 +170,7 @@ StreamState* MemoryPool::only_user(const Block& block) noexcept {
   return count == 1 ? device_.streams.at(only) : nullptr;
 }
 
-void MemoryPool::release_shared(Block* block) noexcept {
+void MemoryPool::release_shared(MemoryBlock* block) noexcept {
   auto peers = std::exchange(block->peer_uses, {});
   Marks marks;
   try {
@@ -242,8 +242,8 @@ void MemoryPool::add_user(Users& users, std::uint32_t slot) {
   users.retired |= retired;
 }
 
-// For a block without uses: its home stream, unless the block was ready for all streams.
-MemoryPool::Users MemoryPool::users_of(const Block& block) {
+// For a memory block without uses: its home stream, unless it was ready for all streams.
+MemoryPool::Users MemoryPool::users_of(const MemoryBlock& block) {
   Users users;
   const std::uint64_t used = block.used.load(std::memory_order_acquire);
   bool any = used & ~more_bit;
@@ -283,7 +283,7 @@ bool MemoryPool::is_reached(const EventState& mark) noexcept {
       [&](weir_status* status) { return device.table().event_query(mark.event, status); }));
 }
 
-void MemoryPool::put(StreamState& owner, Block* block) noexcept {
+void MemoryPool::put(StreamState& owner, MemoryBlock* block) noexcept {
   block->available_at = owner.submitted.load(std::memory_order_acquire);
   block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
   if (push(owner, block)) [[unlikely]]
@@ -291,17 +291,17 @@ void MemoryPool::put(StreamState& owner, Block* block) noexcept {
 }
 
 // True when the cache has outgrown the bytes for which the limit was checked.
-bool MemoryPool::push(StreamState& owner, Block* block) noexcept {
+bool MemoryPool::push(StreamState& owner, MemoryBlock* block) noexcept {
   const std::uint64_t size = class_bytes(block->size_class);
   std::lock_guard lock(owner.cache.mutex);
-  Block*& head = owner.cache.lists[block->size_class];
+  MemoryBlock*& head = owner.cache.lists[block->size_class];
   block->next = head;
   head = block;
   return owner.cache.bytes.fetch_add(size, std::memory_order_relaxed) + size >
          owner.cache.granted.load(std::memory_order_relaxed);
 }
 
-void MemoryPool::put_ready(Block* block) noexcept {
+void MemoryPool::put_ready(MemoryBlock* block) noexcept {
   {
     std::lock_guard lock(mutex_);
     push_ready(block);
@@ -310,7 +310,7 @@ void MemoryPool::put_ready(Block* block) noexcept {
 }
 
 // The mutex must be held.
-void MemoryPool::push_ready(Block* block) noexcept {
+void MemoryPool::push_ready(MemoryBlock* block) noexcept {
   block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
   block->next = ready_[block->size_class];
   ready_[block->size_class] = block;

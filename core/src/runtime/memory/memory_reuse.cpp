@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources of a block, in this order: the stream's own cache, blocks ready for all streams, caches of idle
-// streams, the driver. When the driver is out of memory: blocks of busy streams, for which this stream waits,
-// and then the driver again after all caches are returned. Busy streams come late so that two streams that
-// allocate at the same time do not wait for each other.
+// Sources of a memory block, in this order: the stream's own cache, memory blocks ready for all streams,
+// caches of idle streams, the driver. When the driver is out of memory: memory blocks of busy streams, for
+// which this stream waits, and then the driver again after all caches are returned. Busy streams come late so
+// that two streams that allocate at the same time do not wait for each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace weir::detail {
 
-Block* MemoryPool::take_from(StreamState& owner, std::uint32_t first, std::uint32_t last,
-                             bool count) noexcept {
+MemoryBlock* MemoryPool::take_from(StreamState& owner, std::uint32_t first, std::uint32_t last,
+                                   bool count) noexcept {
   std::lock_guard lock(owner.cache.mutex);
   owner.cache.allocations += count;
   for (std::uint32_t index = first; index <= last; ++index)
-    if (Block* block = owner.cache.lists[index]) {
+    if (MemoryBlock* block = owner.cache.lists[index]) {
       owner.cache.lists[index] = block->next;
       owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
       return block;
@@ -26,11 +26,11 @@ Block* MemoryPool::take_from(StreamState& owner, std::uint32_t first, std::uint3
   return nullptr;
 }
 
-Block* MemoryPool::take_ready(std::uint32_t index) noexcept {
+MemoryBlock* MemoryPool::take_ready(std::uint32_t index) noexcept {
   const std::uint32_t last = largest_fit(index);
   std::lock_guard lock(mutex_);
   for (; index <= last; ++index)
-    if (Block* block = ready_[index]) {
+    if (MemoryBlock* block = ready_[index]) {
       ready_[index] = block->next;
       cached_bytes_.fetch_sub(class_bytes(index), std::memory_order_relaxed);
       return block;
@@ -38,14 +38,14 @@ Block* MemoryPool::take_ready(std::uint32_t index) noexcept {
   return nullptr;
 }
 
-Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
+MemoryBlock* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
   int queries = 4;  // keeps a miss cheaper than an allocation
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamState& owner = *device_.streams.at(slot);
     if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
-    Block* block = take_from(owner, index, largest_fit(index));
+    MemoryBlock* block = take_from(owner, index, largest_fit(index));
     if (!block) continue;
-    // The block's uses were counted before it was freed, so idleness observed here covers them.
+    // The memory block's uses were counted before it was freed, so idleness observed here covers them.
     if (owner.known_idle() || (queries-- > 0 && is_idle(owner))) {
       cross_stream_.fetch_add(1, std::memory_order_relaxed);
       return block;
@@ -55,9 +55,9 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
   return nullptr;
 }
 
-Block* MemoryPool::take_after_events(StreamState& stream, std::uint32_t index) {
+MemoryBlock* MemoryPool::take_after_events(StreamState& stream, std::uint32_t index) {
   const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size is allowed
-  Block* block = nullptr;
+  MemoryBlock* block = nullptr;
   Marks marks;
   {
     std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ Block* MemoryPool::take_after_events(StreamState& stream, std::uint32_t index) {
     }
   }
   if (!block) return nullptr;
-  // The stream waits, not the host. If that fails, the block continues to wait for its events.
+  // The stream waits, not the host. If that fails, the memory block continues to wait for its events.
   try {
     const StreamPin pinned(stream);
     for (EventState* mark : marks) {
@@ -125,7 +125,7 @@ weir_result MemoryPool::request_from_driver(StreamState& stream, std::uint64_t b
                          [&](weir_status* s) { return table.memory_allocate(device, &options, out, s); });
 }
 
-Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index) {
+MemoryBlock* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index) {
   const std::uint64_t bytes = class_bytes(index);
   weir_allocation allocation = nullptr;
   Status status;
@@ -133,7 +133,7 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   weir_result result = request_from_driver(stream, bytes, &allocation, status);
   // Memory that another thread is returning is in no cache; wait until the return ends.
   for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
-    if (Block* block = take_after_events(stream, index)) return hand_out(block, stream, false);
+    if (MemoryBlock* block = take_after_events(stream, index)) return hand_out(block, stream, false);
     const std::uint32_t others = trimming_.load(std::memory_order_acquire);
     const std::uint64_t bytes_back = trim();
     if (others) trimming_.wait(others, std::memory_order_acquire);
@@ -147,7 +147,7 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
 
   weir_memory_info info{};
   info.struct_size = sizeof info;
-  Block* block = nullptr;
+  MemoryBlock* block = nullptr;
   try {
     device_.call("query the location of memory",
                  [&](weir_status* s) { return device_.table().memory_get_info(allocation, &info, s); });
@@ -179,9 +179,9 @@ EventState* MemoryPool::mark_allocation(StreamState& stream) noexcept {
   }
 }
 
-Block* MemoryPool::new_block() {
+MemoryBlock* MemoryPool::new_block() {
   std::lock_guard lock(mutex_);
-  if (Block* block = unused_blocks_) {
+  if (MemoryBlock* block = unused_blocks_) {
     unused_blocks_ = block->next;
     return block;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Size classes of the memory pool: multiples of 64 bytes up to 512, then eight steps for each doubling. A
-// block has at most one eighth more bytes than requested.
+// memory block has at most one eighth more bytes than requested.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,15 @@ constexpr std::uint32_t size_class(std::uint64_t bytes) noexcept {
   return 8 + (exponent - 9) * 8 + static_cast<std::uint32_t>((last >> (exponent - 3)) & 7);
 }
 
-/// Bytes of a block of that class.
+/// Bytes of a memory block of that class.
 constexpr std::uint64_t class_bytes(std::uint32_t index) noexcept {
   if (index < 8) return (index + 1) * std::uint64_t{64};
   const std::uint32_t exponent = 9 + (index - 8) / 8;
   return (std::uint64_t{8} + (index - 8) % 8 + 1) << (exponent - 3);
 }
 
-/// The largest class whose blocks may serve a request of class `index`: at most 1.25 times as many bytes.
+/// The largest class whose memory blocks may serve a request of class `index`: at most 1.25 times as many
+/// bytes.
 constexpr std::uint32_t largest_fit(std::uint32_t index) noexcept {
   std::uint32_t last = index;
   while (last + 1 < size_class_count && class_bytes(last + 1) * 4 <= class_bytes(index) * 5) ++last;

@@ -109,7 +109,8 @@ std::int64_t struct_array_bytes(const StructType& type, const Layout& layout, st
                               type.size_bytes, to_string(member.element), member.offset));
   if (size < 0)
     throw Error(ErrorCode::invalid, fmt::format("a struct array of {} structs; sizes are 0 or more", size));
-  // The alignment of members adds less than the structs of two blocks and 64 bytes for each member.
+  // The alignment of members adds less than the structs of two blocks of the layout and 64 bytes for each
+  // member.
   constexpr std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max() / 2;
   if (size > max_bytes / type.size_bytes)
     throw Error(ErrorCode::invalid,

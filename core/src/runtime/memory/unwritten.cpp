@@ -26,7 +26,7 @@ void mark_new_arrays() noexcept {
   marking().store(true, std::memory_order_relaxed);
 }
 
-void mark_unwritten(Block& block, StreamState& stream, std::uint64_t bytes) {
+void mark_unwritten(MemoryBlock& block, StreamState& stream, std::uint64_t bytes) {
   DeviceState& device = stream.device;
   device.memory.use(block, stream);
   const Submission submission(stream);

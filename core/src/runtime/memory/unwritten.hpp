@@ -12,8 +12,8 @@ namespace weir::detail {
 bool marks_new_arrays() noexcept;
 void mark_new_arrays() noexcept;
 
-/// Fills the first `bytes` of a new block with interpreter::unwritten_word, in the order of `stream`, before any
-/// use on other streams.
-void mark_unwritten(Block& block, StreamState& stream, std::uint64_t bytes);
+/// Fills the first `bytes` of a new memory block with interpreter::unwritten_word, in the order of `stream`,
+/// before any use on other streams.
+void mark_unwritten(MemoryBlock& block, StreamState& stream, std::uint64_t bytes);
 
 }  // namespace weir::detail

@@ -118,7 +118,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
                               parameter.is_array ? "an array" : "a value",
                               argument.is_array() ? "an array" : "a value"));
     if (parameter.is_array) {
-      const Block& memory = live(argument.view());
+      const MemoryBlock& memory = live(argument.view());
       if (&memory.device != &device)
         throw_other_device(fmt::format("kernel '{}', argument {} is on device", kernel.name(), i + 1),
                            memory.device, "but the kernel is loaded on", device, copy_array_there);

@@ -34,8 +34,8 @@ struct KernelState {
   const std::string& name() const noexcept { return origin->name; }
 };
 
-/// Loads a code object. If the driver can return the result of the vendor's compiler, it is kept in the compile
-/// cache, and later processes load it instead. Throws Error{code_object}, Error{invalid}.
+/// Loads a code object. If the driver can return the result of the vendor's compiler, it is kept in the
+/// compile cache, and later processes load it instead. Throws Error{code_object}, Error{invalid}.
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
 /// Looks up a kernel whose layout is already computed. `annotation` is for layers, and non-null only if the
 /// driver has annotate().
@@ -61,7 +61,7 @@ inline void pack_address(const DeviceState& device, weir_allocation allocation, 
   }
 }
 /// As pack_address, for an array.
-inline void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset,
+inline void pack_array(const DeviceState& device, const MemoryBlock& block, std::uint64_t offset,
                        std::byte* at) noexcept {
   pack_address(device, block.allocation, block.address, offset, at);
 }

@@ -173,7 +173,7 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   if (!program.state()) detail::throw_dead("kernel");
   if (record.size() != sizeof(ir::ErrorRecord))
     throw Error(ErrorCode::invalid,
-                fmt::format("a failure record has {} bytes; found {}; pass the whole record",
+                fmt::format("an error record has {} bytes; found {}; pass the whole record",
                             sizeof(ir::ErrorRecord), record.size()));
   ir::ErrorRecord copy;
   std::memcpy(&copy, record.data(), sizeof copy);

@@ -51,7 +51,7 @@ struct DeviceProgram {
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
   std::vector<RepeatedTasks> repeats;  ///< by entry of the plan's repeats
-  bool forks = false;                  ///< a region has several blocks
+  bool forks = false;                  ///< a region has several stream blocks
   std::uint32_t argument_bytes = 0;    ///< largest argument block of a task
   std::uint32_t first_site = 0;        ///< 0 when no statement can fail or prints
   mutable ProgramGraphs graphs;        ///< destroyed before the modules whose kernels they use

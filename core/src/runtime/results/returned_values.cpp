@@ -20,7 +20,7 @@ constexpr std::array<std::size_t, ValuePieces::classes> pieces_at_once{64, 4};
 
 /// An array of no dimensions in memory that is not of the pool.
 struct PieceView : AnyArrayView {
-  PieceView(Block& block, std::uint64_t offset, ElementType element) noexcept {
+  PieceView(MemoryBlock& block, std::uint64_t offset, ElementType element) noexcept {
     block_ = &block;
     generation_ = block.generation.load(std::memory_order_relaxed);
     offset_ = offset;

@@ -29,8 +29,8 @@ struct ReturnedValues {
 
   ValuePieces& owner;
   const std::uint32_t size_class;
-  Block block;  ///< pinned memory that kernels store to; without an allocation if the driver has none
-  std::uint64_t offset = 0;            ///< of the piece in the block
+  MemoryBlock block;  ///< pinned memory that kernels store to; without an allocation if the driver has none
+  std::uint64_t offset = 0;            ///< of the piece in the memory block
   std::byte* host = nullptr;           ///< the values, as the host reads them
   ir::ErrorRecord* failure = nullptr;  ///< a copy of the stream's record after the launch
   std::atomic<std::uint32_t> shares{0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leased streams run the blocks of a region concurrently with the caller's stream. Leasing takes a few loads
-// and one compare-and-swap. The driver is called only when the pool grows or a leased stream has failed.
+// Leased streams run the stream blocks of a region concurrently with the caller's stream. Leasing takes a few
+// loads and one compare-and-swap. The driver is called only when the pool grows or a leased stream has
+// failed.
 #include <algorithm>
 #include <bit>
 #include <exception>

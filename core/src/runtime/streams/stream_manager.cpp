@@ -89,7 +89,7 @@ void StreamManager::destroy(StreamState* stream) noexcept {
   retire(stream);
 }
 
-// Returns a slot whose stream was destroyed and whose last work is done. Until then, blocks of memory name
+// Returns a slot whose stream was destroyed and whose last work is done. Until then, memory blocks name
 // the slot as their user.
 StreamState* StreamManager::reusable_slot() {
   std::size_t tries;

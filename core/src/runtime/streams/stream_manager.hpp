@@ -41,7 +41,7 @@ class StreamManager {
   /// Leases a stream for work forked from `caller`. Order of preference: the one that `caller` used last, one
   /// known to be idle, a new one within the bound, the one leased longest ago. A failed stream gets another
   /// driver stream. Null when every stream is leased, or when there is none and the driver cannot make one;
-  /// blocks then share the streams already leased.
+  /// stream blocks then share the streams already leased.
   StreamState* lease(StreamState& caller);
   /// `joined_into` already waits for the leased stream's work; null when that wait could not be submitted.
   void give_back(StreamState* leased, StreamState* joined_into) noexcept;

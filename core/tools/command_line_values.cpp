@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel_arguments.hpp"
+#include "command_line_values.hpp"
 
 #include <algorithm>
 #include <charconv>

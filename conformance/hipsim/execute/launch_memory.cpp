@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/arguments.hpp"
+#include "execute/launch_memory.hpp"
 
 #include <cstring>
 

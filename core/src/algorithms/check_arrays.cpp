@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/check_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/memory/array_use.hpp"
+
+namespace weir::algorithms {
+
+void expect_usable(std::string_view function, const StreamRef& stream, std::initializer_list<Named> arrays) {
+  const Device device = stream.device();
+  for (const auto& [name, view] : arrays) {
+    if (!view.alive())
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("{}: the array '{}' does not exist: it was freed, moved from, or never created; keep "
+                      "its Array alive until the call returns",
+                      function, name));
+    if (view.device().state() != device.state())
+      detail::throw_other_device(fmt::format("{}: '{}' is on device", function, name), *view.device().state(),
+                                 "but the stream is of", *device.state(), detail::copy_array_there);
+  }
+}
+
+void expect_equal_size(std::string_view function, const Named& array, const Named& as) {
+  if (array.view.size() == as.view.size()) return;
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format(
+          "{}: '{}' needs {} elements, as many as '{}', but has {}; allocate as many, or pass a slice",
+          function, array.name, as.view.size(), as.name, array.view.size()));
+}
+
+void expect_one_element(std::string_view function, const Named& array) {
+  if (array.view.size() == 1) return;
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format("{}: '{}' receives a number and needs 1 element, but has {}; allocate one, or pass a slice",
+                  function, array.name, array.view.size()));
+}
+
+void expect_apart(std::string_view function, const Named& result, const Named& other) {
+  if (!detail::overlap(result.view, other.view)) return;
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format("{}: '{}' is expected to share no memory with '{}', but does; write to another array",
+                  function, result.name, other.name));
+}
+
+}  // namespace weir::algorithms
