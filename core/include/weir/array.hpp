@@ -26,7 +26,7 @@ namespace weir {
 class AnyArrayView;
 
 namespace detail {
-struct Block;  // a memory block: a piece of the device's memory pool
+struct MemoryBlock;  // a piece of the device's memory pool
 
 /// Throws Error{invalid} unless the view is of that element type and rank. Returns it.
 WEIR_API const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, std::size_t rank);
@@ -75,7 +75,7 @@ class WEIR_API AnyArrayView {
   void fill_zero(const StreamRef& stream) const;
 
   // For the runtime.
-  detail::Block* block() const noexcept { return block_; }
+  detail::MemoryBlock* block() const noexcept { return block_; }
   std::uint64_t generation() const noexcept { return generation_; }
   std::uint64_t offset() const noexcept { return offset_; }
   /// The memory from byte `offset` on as an array of other elements, which must end inside this view.
@@ -92,7 +92,7 @@ class WEIR_API AnyArrayView {
   AnyArrayView flattened() const noexcept;
   void release() noexcept;
 
-  detail::Block* block_ = nullptr;
+  detail::MemoryBlock* block_ = nullptr;
   std::uint64_t generation_ = 0;
   std::uint64_t offset_ = 0;  // bytes into the memory block
   std::uint64_t size_ = 0;
@@ -120,7 +120,7 @@ class WEIR_API AnyArray : public AnyArrayView {
   ~AnyArray() { release(); }
 
   /// For the runtime: the owner of a memory block of the pool, from its begin on.
-  static AnyArray of_block(detail::Block* block, ElementType element,
+  static AnyArray of_block(detail::MemoryBlock* block, ElementType element,
                            std::span<const std::int64_t> extents) noexcept;
 };
 

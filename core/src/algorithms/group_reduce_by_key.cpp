@@ -3,7 +3,7 @@
 // group combines the runs inside its range; one group then completes those that continue in later ranges.
 #include "algorithms/chunks.hpp"
 #include "algorithms/group_select.hpp"
-#include "algorithms/reduce_by_key.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {

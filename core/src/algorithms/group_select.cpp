@@ -3,7 +3,7 @@
 #include "algorithms/group_select.hpp"
 
 #include "algorithms/chunks.hpp"
-#include "algorithms/select.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {

@@ -11,8 +11,8 @@
 // thread which of them have its digit, and a counter of the sub-group how many it had before.
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
-#include "algorithms/move.hpp"
 #include "algorithms/sort.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gather and scatter. Elements are moved as the words that they consist of, so that there is one kernel for
 // each size of scalar and number of components.
-#include "algorithms/move.hpp"
-
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {

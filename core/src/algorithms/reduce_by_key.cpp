@@ -2,13 +2,11 @@
 // Combines the values of equal keys. The form for CPUs, and for floats: each chunk combines the runs inside
 // it. A run that continues in later chunks is completed from their combined leading values.
 // group_reduce_by_key.cpp has that of groups.
-#include "algorithms/reduce_by_key.hpp"
-
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
-#include "algorithms/select.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"

@@ -2,12 +2,11 @@
 // Scans. The form for CPUs, and for floats: the combination of each chunk, an exclusive scan of these, and
 // each chunk from its start value. The form of groups, for integers: the combination of each range, and each
 // range from the combination of those before it.
-#include "algorithms/scan.hpp"
-
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // compact, partition and unique. The form for CPUs: the number of kept elements of each chunk, an exclusive
 // scan of these, and a move of each chunk's elements to their places. group_select.cpp has that of groups.
-#include "algorithms/select.hpp"
-
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
-#include "algorithms/scan.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"

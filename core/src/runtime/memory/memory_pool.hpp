@@ -71,9 +71,9 @@ struct Borrowed {
   std::function<void()> give_back;  ///< called once after the last use; must not throw
 };
 
-// Defined under the name that weir/array.hpp declares, which exported symbols contain.
-struct Block {
-  explicit Block(DeviceState& device_) : device(device_) {}
+/// A piece of the pool's memory, or borrowed memory of another owner.
+struct MemoryBlock {
+  explicit MemoryBlock(DeviceState& device_) : device(device_) {}
   DeviceState& device;
   std::atomic<std::uint64_t> generation{0};  ///< odd while an array owns it
   weir_allocation allocation = nullptr;

@@ -11,8 +11,7 @@
 
 namespace weir::detail {
 
-struct Block;
-using MemoryBlock = Block;
+struct MemoryBlock;
 
 /// Freed memory blocks used on one stream only; later work of that stream may reuse them at once.
 struct StreamCache {
