@@ -140,6 +140,27 @@ TEST_F(Api, SlicesOfOneArrayMayBeUsedSideBySide) {
   expect_race(HasSubstr("bytes 2000 to 2004"));
 }
 
+TEST_F(Api, RowsOfOneArrayMayBeUsedSideBySide) {
+  // Row i of the result needs the rows before and after it, as in an exchange of halos behind the interior.
+  const Kernel blur{"blur", [](View<const float, 2> from, View<float, 2> to, Index begin, Index end) {
+                      range_for(range(begin, end), from.extent(1),
+                                [&](Index i, Index j) { to(i, j) = from(i - 1, j) + from(i + 1, j); });
+                    }};
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto a = device.array<float>(first, 10, 100), b = device.array<float>(first, 10, 100);
+  second.wait(first);
+  const auto with_the_last_row_on_the_other_stream = [&](std::int64_t begin, std::int64_t end) {
+    blur(first, a, b, begin, end);
+    a.slice(9, 10).fill(second, 0.0f);
+    device.synchronize();
+  };
+  with_the_last_row_on_the_other_stream(2, 8);
+  with_the_last_row_on_the_other_stream(5, 5);
+  expect_none();
+  with_the_last_row_on_the_other_stream(2, 9);
+  expect_race(HasSubstr("bytes 3600 to 4000"));
+}
+
 // Regions, scratch memory, reductions and asserts, with both executors.
 TEST_F(Api, LaunchesOfManyTasksDoNotRaceWithThemselves) {
   Kernel step{"step", [](View<float> u, View<float> v, View<float> sums, View<std::int32_t> counts) {
@@ -302,16 +323,13 @@ struct Pair {
 // The members share memory in these layouts, but no bytes.
 TEST_F(Api, BlocksThatUseDifferentMembersOfStructsDoNotRace) {
   const Stream stream = device.create_stream(), other = device.create_stream();
-  Kernel kernel{"members",
-                [](View<Pair> pairs) {
-                  stream_parallel([&] {
-                    range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::first] = 1; });
-                  });
-                  stream_parallel([&] {
-                    range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::second] = 2; });
-                  });
-                },
-                KernelOptions{.phases = false}};
+  Kernel kernel{
+      "members",
+      [](View<Pair> pairs) {
+        stream_parallel([&] { range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::first] = 1; }); });
+        stream_parallel([&] { range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::second] = 2; }); });
+      },
+      KernelOptions{.phases = false}};
   Kernel after{"after", [](View<Pair> pairs) {
                  range_for(pairs.size(), [&](Index i) { pairs[i][&Pair::first] = 3; });
                }};

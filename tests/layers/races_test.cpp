@@ -44,11 +44,11 @@ class Races : public ::testing::Test {
     layer.take();
   }
 
-  weir_kernel kernel(const char* name, std::uint32_t access, const char* source) {
+  weir_kernel kernel(const char* name, std::uint32_t access, const char* source, std::uint64_t bytes = 0) {
     const void* found = nullptr;
     Objects::check(t.get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION, &found, nullptr),
                    "get_extension");
-    const weir_touched touched{0, access, 0, 0, "field"};
+    const weir_touched touched{0, access, 0, bytes, "field"};
     const weir_kernel_annotation annotation{sizeof annotation, 1, &touched, name, source};
     weir_kernel out = nullptr;
     Objects::check(static_cast<const weir_annotate_table*>(found)->get_kernel(module, name, &layout,
@@ -176,6 +176,27 @@ TEST_F(Races, PartsThatDoNotOverlapDoNotRace) {
   launch(second, writer, size / 2, size / 2);
   fill(second, size / 2, 64);
   expect_none();
+}
+
+TEST_F(Races, PartsThatLaunchesStateByOffsetAndSizeDoNotRaceUnlessTheyOverlap) {
+  const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10", WEIR_TOUCHED_RANGE);
+  const auto launch_range = [&](weir_stream stream, std::uint64_t offset, std::uint64_t bytes) {
+    struct {
+      AddValueBlock block;
+      std::uint64_t bytes;
+    } const arguments{{address, 0, 1, {}, offset}, bytes};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 48, writer, &arguments};
+    Answer answer;
+    return t.kernel_launch(stream, &launch, &answer);
+  };
+  EXPECT_EQ(launch_range(first, 64, 512), WEIR_OK);
+  EXPECT_EQ(launch_range(second, 576, 64), WEIR_OK);
+  EXPECT_EQ(launch_range(second, 128, 0), WEIR_OK);
+  fill(second, 0, 64);
+  expect_none();
+  EXPECT_EQ(launch_range(second, 512, 65), WEIR_OK);
+  expect_race(HasSubstr("bytes 512 to 576"));
+  EXPECT_EQ(launch_range(second, size, 1), WEIR_ERROR_INVALID);
 }
 
 TEST_F(Races, SharedUpdatesDoNotRaceWithOneAnother) {

@@ -108,16 +108,18 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
           kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
         refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is not a buffer", i,
                symbol, part.parameter);
+      const bool range = part.bytes == WEIR_TOUCHED_RANGE;
       kernel->touched.push_back(
-          {part.parameter, part.access, part.offset, part.bytes, part.bytes == 0, true,
+          {part.parameter, part.access, part.offset, part.bytes, range || part.bytes == 0, range, true,
            std::make_shared<const Actor>(Actor{what, part.name ? part.name : "", kernel_name})});
       if (part.bytes == 0) kernel->tail_bytes += size_bytes;
+      if (range) kernel->tail_bytes += 2 * size_bytes;
     }
   } else {
     for (std::uint32_t i = 0; i < given.parameter_count; ++i)
       if (kernel->parameters[i].kind == WEIR_PARAMETER_BUFFER)
         kernel->touched.push_back(
-            {i, WEIR_ACCESS_UNKNOWN, 0, 0, false, false,
+            {i, WEIR_ACCESS_UNKNOWN, 0, 0, false, false, false,
              std::make_shared<const Actor>(
                  Actor{"kernel '" + kernel->name + "'", "argument " + std::to_string(i + 1), symbol})});
   }
@@ -235,14 +237,16 @@ std::vector<Use> Validate::uses_of(const Kernel& kernel, std::span<const BufferP
                                    const std::byte* tail) {
   std::vector<Use> uses;
   for (const Touched& part : kernel.touched) {
-    std::uint64_t size = part.bytes;
-    if (part.bytes_follow) {
-      std::memcpy(&size, tail, sizeof size);
-      tail += sizeof size;
+    std::uint64_t offset = 0, size = part.bytes;
+    for (std::uint64_t* number :
+         {part.offset_follows ? &offset : nullptr, part.bytes_follow ? &size : nullptr}) {
+      if (!number) continue;
+      std::memcpy(number, tail, sizeof *number);
+      tail += sizeof *number;
     }
     const BufferPlace& place = places[part.parameter];
     if (!place.allocation) continue;
-    const std::uint64_t begin = place.offset + part.offset;
+    const std::uint64_t begin = place.offset + part.offset + offset;
     const std::uint64_t room = place.allocation->size - std::min(begin, place.allocation->size);
     if (part.bounds_known && size > room)
       refuse("argument",

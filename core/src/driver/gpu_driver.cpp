@@ -71,8 +71,11 @@ void GpuDriver::put_layer(detail::ActiveLayer layer) {
   table_.version = version_.c_str();
   table_.vendor = vendor_.c_str();
   layers_.insert(layers_.begin(), std::make_unique<const detail::ActiveLayer>(std::move(layer)));
-  annotate_ =
-      static_cast<const weir_annotate_table*>(get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION));
+  for (annotate_version_ = WEIR_ANNOTATE_VERSION; annotate_version_ > 0; --annotate_version_) {
+    annotate_ =
+        static_cast<const weir_annotate_table*>(get_extension(WEIR_ANNOTATE_EXTENSION, annotate_version_));
+    if (annotate_) break;
+  }
 }
 
 // Builds the description of the call only after the call has failed.

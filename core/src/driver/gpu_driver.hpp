@@ -64,6 +64,8 @@ class GpuDriver {
   const std::vector<std::unique_ptr<const detail::ActiveLayer>>& layers() const noexcept { return layers_; }
   /// For kernel look-ups; null unless a layer asks for the accesses of kernels to their arrays.
   const weir_annotate_table* annotate() const noexcept { return annotate_; }
+  /// Whether annotations may have parts of WEIR_TOUCHED_RANGE.
+  bool annotates_ranges() const noexcept { return annotate_ && annotate_version_ >= 2; }
 
   void check(weir_result result, const weir_status& status, std::string_view doing) const {
     if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);
@@ -136,6 +138,7 @@ class GpuDriver {
   std::uint64_t possible_capabilities_ = 0;
   std::vector<std::unique_ptr<const detail::ActiveLayer>> layers_;
   const weir_annotate_table* annotate_ = nullptr;
+  std::uint32_t annotate_version_ = 0;
 };
 
 }  // namespace weir

@@ -80,11 +80,12 @@ WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host *host, wei
 /* ------------------------------------------------------------------- the extension weir.annotate -- */
 
 /* driver.h gives the positions of a kernel's arrays in its argument block, but not how the kernel accesses
- * them. A layer that needs this offers the extension below, version 1: get_extension returns a
+ * them. A layer that needs this offers the extension below: get_extension returns a
  * weir_annotate_table. A host that finds the extension looks kernels up with get_kernel instead of
- * module_get_kernel. */
+ * module_get_kernel. Version 2 adds WEIR_TOUCHED_RANGE. A layer that offers it offers version 1 too, in which
+ * no annotation has such parts. */
 #define WEIR_ANNOTATE_EXTENSION "weir.annotate"
-#define WEIR_ANNOTATE_VERSION 1u
+#define WEIR_ANNOTATE_VERSION 2u
 
 enum weir_access {
   WEIR_ACCESS_UNKNOWN = 0,    /* not annotated: reads, writes, or neither */
@@ -94,12 +95,15 @@ enum weir_access {
                                 * Two shared accesses are no race. */
 };
 
+/* A value of weir_touched.bytes: each launch states the part's offset and size. */
+#define WEIR_TOUCHED_RANGE UINT64_MAX
+
 /* A part of an array that launches of a kernel may access. It has no size field and never changes. */
 typedef struct weir_touched {
   uint32_t parameter; /* index in the layout's parameters, of a buffer */
   uint32_t access;    /* enum weir_access */
   uint64_t offset;    /* of the part's first byte from the address in the argument block */
-  uint64_t bytes;     /* of the part; 0 if each launch states it, see get_kernel */
+  uint64_t bytes;     /* of the part; 0 or WEIR_TOUCHED_RANGE if each launch states it, see get_kernel */
   const char *name;   /* the array's, for messages: "position"; may be null */
 } weir_touched;
 
@@ -116,8 +120,9 @@ typedef struct weir_annotate_table {
   uint32_t reserved;
 
   /* Like module_get_kernel; `annotation` is copied. Each part whose `bytes` is 0 adds a uint64_t, its size,
-   * to the argument blocks of the kernel's launches, in the order of the parts, after the
-   * layout.argument_bytes bytes. weir_launch.argument_bytes includes them; the layer removes them. */
+   * to the argument blocks of the kernel's launches, and each whose `bytes` is WEIR_TOUCHED_RANGE adds two: what
+   * to add to its offset, and its size, which may be 0. They follow the layout.argument_bytes bytes, in the order
+   * of the parts. weir_launch.argument_bytes includes them; the layer removes them. */
   weir_result (*get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                             const weir_kernel_annotation *annotation, weir_kernel *out_kernel, weir_status *status);
 } weir_annotate_table;

@@ -20,10 +20,11 @@ std::uint64_t key_of(const GraphRun& run, std::uint32_t index, const ProgramCall
 
 weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call, std::size_t index,
                               std::uint32_t grid, const LaunchValues& values, std::byte* block) noexcept {
-  const ir::Task& task = call.plan().tasks[index].task;
+  const passes::PlannedTask& planned = call.plan().tasks[index];
   const CompiledTask& ready = call.compiled->tasks[index];
-  pack_task(device, task, ready, values, block);
-  return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block, task.argument_bytes);
+  pack_task(device, call.plan(), planned, ready, values, block);
+  return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block,
+                     planned.task.argument_bytes);
 }
 
 // -- over streams

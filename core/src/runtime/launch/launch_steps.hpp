@@ -114,8 +114,8 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
                           const LaunchValues& values) noexcept;
 
 /// Writes the argument block of one task.
-void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
-               const LaunchValues& values, std::byte* block) noexcept;
+void pack_task(const DeviceState& device, const passes::Plan& plan, const passes::PlannedTask& planned,
+               const CompiledTask& compiled, const LaunchValues& values, std::byte* block) noexcept;
 
 /// Number of a kernel's blocks that a device with many threads runs at once.
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,

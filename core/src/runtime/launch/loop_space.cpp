@@ -7,7 +7,6 @@
 #include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
-namespace {
 
 std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
                       const LaunchValues& values) noexcept {
@@ -24,6 +23,8 @@ std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
     }
   }
 }
+
+namespace {
 
 constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
 

@@ -19,6 +19,9 @@ struct LoopSpace {
   bool index32 = true;      ///< meets codegen::LaunchAssumptions::index32; also true for empty loops
 };
 
+std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
+                      const LaunchValues& values) noexcept;
+
 LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept;
 

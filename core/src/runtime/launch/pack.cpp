@@ -43,9 +43,10 @@ void copy_field(std::byte* to, const void* from, std::uint32_t size) noexcept {
 
 }  // namespace
 
-void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
-               const LaunchValues& values, std::byte* block) noexcept {
+void pack_task(const DeviceState& device, const passes::Plan& plan, const passes::PlannedTask& planned,
+               const CompiledTask& compiled, const LaunchValues& values, std::byte* block) noexcept {
   using Kind = ir::TaskArgument::Kind;
+  const ir::Task& task = planned.task;
   std::uint32_t end = 0;
   for (const ir::TaskArgument& field : task.arguments) {
     std::byte* at = block + field.offset;
@@ -92,12 +93,9 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
   }
   // Fields have no gaps between them. The bytes after them are zeroed, because a graph compares whole blocks.
   std::memset(block + end, 0, task.argument_bytes - end);
-  std::byte* at = block + task.argument_bytes - compiled.sized.size() * sizeof(std::uint64_t);
-  for (const std::uint16_t parameter : compiled.sized) {
-    const std::uint64_t bytes = values.arguments[parameter].array->size_bytes();
-    std::memcpy(at, &bytes, sizeof bytes);
-    at += sizeof bytes;
-  }
+  if (!compiled.stated.empty())
+    state_arrays(plan, planned, compiled.stated, values,
+                 block + task.argument_bytes - stated_bytes(compiled.stated));
 }
 
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept {

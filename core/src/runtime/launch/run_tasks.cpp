@@ -28,10 +28,11 @@ struct Launch {
     return compiled.forks ? regions_in_order(stream.device.info, compiled, values, how) : 0;
   }
   weir_launch pack(std::size_t index, std::uint32_t grid, std::byte* block) const noexcept {
-    const ir::Task& task = compiled.plan->tasks[index].task;
+    const passes::PlannedTask& planned = compiled.plan->tasks[index];
     const CompiledTask& ready = compiled.tasks[index];
-    pack_task(stream.device, task, ready, values, block);
-    return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block, task.argument_bytes);
+    pack_task(stream.device, *compiled.plan, planned, ready, values, block);
+    return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block,
+                       planned.task.argument_bytes);
   }
 };
 

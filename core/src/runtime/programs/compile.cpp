@@ -103,9 +103,9 @@ std::optional<LoadedCode> load_code(const ir::Kernel& kernel, const passes::Plan
   return load(kernel, device, away_from_driver([&] { return generate(kernel, groups, targets); }));
 }
 
-/// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
+/// Looks up the task's kernel. Sets `stated` to the arrays whose accessed parts its launches pass.
 weir_kernel find_kernel(ModuleState& module, const ProgramState& program, const passes::PlannedTask& planned,
-                        const std::string& symbol, std::vector<std::uint16_t>& sized) {
+                        const std::string& symbol, std::vector<StatedArray>& stated) {
   const ir::Task& task = planned.task;
   std::vector<weir_parameter> layout;
   for (const ir::TaskArgument& field : task.arguments) {
@@ -113,21 +113,20 @@ weir_kernel find_kernel(ModuleState& module, const ProgramState& program, const 
     layout.push_back({field.offset, field.is_address() ? module.device.address_bytes : field.size, kind});
   }
   if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
-  TaskAnnotation annotation = annotate_task(program, planned);
+  TaskAnnotation annotation = annotate_task(program, planned, module.device.driver().annotates_ranges());
   const weir_kernel_annotation raw = annotation.raw(program.name().c_str());
   const weir_kernel found = get_kernel(module, symbol, task.argument_bytes, layout, &raw);
-  sized = std::move(annotation.sized);
+  stated = std::move(annotation.stated);
   return found;
 }
 
-/// Returns the plan with argument blocks extended by the sizes that a layer requests.
-std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
-                                               const std::vector<CompiledTask>& tasks) {
-  auto sized = std::make_shared<passes::Plan>(plan);
+/// Returns the plan with argument blocks extended by the parts that a layer requests.
+std::shared_ptr<const passes::Plan> with_stated(const passes::Plan& plan,
+                                                const std::vector<CompiledTask>& tasks) {
+  auto extended = std::make_shared<passes::Plan>(plan);
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    sized->tasks[i].task.argument_bytes +=
-        static_cast<std::uint32_t>(tasks[i].sized.size() * sizeof(std::uint64_t));
-  return sized;
+    extended->tasks[i].task.argument_bytes += stated_bytes(tasks[i].stated);
+  return extended;
 }
 
 std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
@@ -144,7 +143,7 @@ std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
 CompiledTask make_task(ModuleState& module, const ProgramState& program, const passes::PlannedTask& planned,
                        const codegen::CodeObject::Entry& entry) {
   CompiledTask ready;
-  ready.kernel = find_kernel(module, program, planned, entry.symbol, ready.sized);
+  ready.kernel = find_kernel(module, program, planned, entry.symbol, ready.stated);
   ready.origin = origin_of(*program.kernel, planned.task);
   ready.block = {entry.block[0], entry.block[1], entry.block[2]};
   ready.shared_bytes = entry.dynamic_shared_bytes;
@@ -199,13 +198,11 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
       ready.site_base = site;
       if (compiled->first_site) site += ir::failure_sites(planned.task.body);
       compiled->argument_bytes =
-          std::max(compiled->argument_bytes,
-                   planned.task.argument_bytes +
-                       static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
+          std::max(compiled->argument_bytes, planned.task.argument_bytes + stated_bytes(ready.stated));
       compiled->tasks.push_back(std::move(ready));
     }
   }
-  if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);
+  if (device.driver().annotate()) compiled->plan = with_stated(plan, compiled->tasks);
   return compiled;
 }
 

@@ -23,6 +23,7 @@
 #include "runtime/launch/executor.hpp"
 #include "runtime/launch/program_graph.hpp"
 #include "runtime/modules/module_state.hpp"
+#include "runtime/programs/annotate.hpp"
 
 namespace weir::detail {
 
@@ -39,8 +40,8 @@ struct CompiledTask {
   std::uint32_t resident_blocks = 0;  ///< number that run at once; for devices with many threads
   std::uint32_t registers = 0;        ///< of a thread, likewise
   std::uint32_t stack_bytes = 0;      ///< of a thread: local variables and spilled registers
-  /// Array parameters whose sizes end the argument block, for layers that request sizes; see annotate.hpp.
-  std::vector<std::uint16_t> sized;
+  /// The arrays whose accessed parts end the argument block, for layers that request them.
+  std::vector<StatedArray> stated;
 };
 
 /// A program on one device. Immutable once made, except for its graphs.
