@@ -351,6 +351,10 @@ TEST_F(Rules, AKernelThatWasLookedUpInTwoWaysDiesWithItsModule) {
   const weir_module module = objects.module();
   const void* found = nullptr;
   ASSERT_EQ(t.get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION, &found, nullptr), WEIR_OK);
+  const void* of_the_next_version = nullptr;
+  EXPECT_EQ(
+      t.get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION + 1, &of_the_next_version, nullptr),
+      WEIR_ERROR_NOT_FOUND);
   const auto* const annotate = static_cast<const weir_annotate_table*>(found);
   const weir_touched touched{0, WEIR_ACCESS_WRITE, 0, 0, "x"};
   const weir_kernel_annotation annotation{sizeof annotation, 1, &touched, nullptr, nullptr};

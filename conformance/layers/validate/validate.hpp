@@ -27,6 +27,7 @@ namespace weir::validate {
 class Validate {
  public:
   static constexpr const char* name = "validate";
+  static constexpr std::uint32_t annotate_version = 2;
   explicit Validate(const sdk::LayerHost& host);
   const weir_driver_table next;
 

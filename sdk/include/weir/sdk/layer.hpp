@@ -21,6 +21,7 @@
 //   enter(Slot, arguments...)       before every call of every slot; a result other than WEIR_OK is returned
 //                                   instead; Slot is a type of weir::sdk::slots, with `name`
 //   annotate_kernel(...)            the extension weir.annotate: weir_annotate_table::get_kernel
+//   static constexpr std::uint32_t annotate_version   the version of that extension that it supports; 1 without
 //   configure(std::string_view)     weir_layer::configure
 //   std::uint64_t get(std::string_view)   weir_layer::get; throws Failure{WEIR_ERROR_NOT_FOUND}
 // Each driver that uses the layer has a separate layer object, which lives until the process ends.
@@ -157,12 +158,12 @@ class LayerInstance {
 
   static weir_result get_extension(const char* name, std::uint32_t version, const void** out,
                                    weir_status* status) {
-    if (name && out && std::string_view(name) == WEIR_ANNOTATE_EXTENSION &&
-        version <= WEIR_ANNOTATE_VERSION) {
-      static const weir_annotate_table annotate{sizeof annotate, 0, annotate_kernel};
-      *out = &annotate;
-      return WEIR_OK;
-    }
+    if constexpr (annotates)
+      if (name && out && std::string_view(name) == WEIR_ANNOTATE_EXTENSION && version <= annotate_version()) {
+        static const weir_annotate_table annotate{sizeof annotate, 0, annotate_kernel};
+        *out = &annotate;
+        return WEIR_OK;
+      }
     if constexpr (hooked<slots::get_extension_slot>)
       return Hook<slots::get_extension_slot, decltype(weir_driver_table::get_extension)>::call(name, version,
                                                                                                out, status);
@@ -172,14 +173,18 @@ class LayerInstance {
     return WEIR_ERROR_NOT_FOUND;
   }
 
+  static constexpr std::uint32_t annotate_version() {
+    if constexpr (requires { L::annotate_version; })
+      return L::annotate_version;
+    else
+      return 1;
+  }
+
   static weir_result annotate_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      const weir_kernel_annotation* annotation, weir_kernel* out,
                                      weir_status* status) {
     return guarded(status, [&]() -> weir_result {
-      if constexpr (annotates)
-        return layer->annotate_kernel(module, name, layout, annotation, out, status);
-      else
-        return WEIR_ERROR_UNSUPPORTED;
+      return layer->annotate_kernel(module, name, layout, annotation, out, status);
     });
   }
 
