@@ -58,6 +58,7 @@ fi
   set(ENV{LOG} ${OUT}/log)
   execute_process(COMMAND ${launcher} -np 3 ${OUT}/rank ${demo} --steps 10000000 --out ${OUT}/maps
                   OUTPUT_VARIABLE words ERROR_VARIABLE words TIMEOUT 240)
+  string(REPLACE ";" "," words "${words}") # a semicolon would divide a report
   string(REGEX MATCHALL "weir: [^\n]*rank 1 [^\n]*" reports "${words}")
   string(REGEX MATCHALL "ended with 1\n" failures "${words}")
   list(LENGTH reports named)
