@@ -108,18 +108,17 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
           kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
         refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is not a buffer", i,
                symbol, part.parameter);
-      const bool range = part.bytes == WEIR_TOUCHED_RANGE;
+      const std::uint32_t stated = part.bytes == WEIR_TOUCHED_RANGE ? 2 : part.bytes == 0 ? 1 : 0;
       kernel->touched.push_back(
-          {part.parameter, part.access, part.offset, part.bytes, range || part.bytes == 0, range, true,
+          {part.parameter, part.access, part.offset, part.bytes, stated, true,
            std::make_shared<const Actor>(Actor{what, part.name ? part.name : "", kernel_name})});
-      if (part.bytes == 0) kernel->tail_bytes += size_bytes;
-      if (range) kernel->tail_bytes += 2 * size_bytes;
+      kernel->tail_bytes += stated * size_bytes;
     }
   } else {
     for (std::uint32_t i = 0; i < given.parameter_count; ++i)
       if (kernel->parameters[i].kind == WEIR_PARAMETER_BUFFER)
         kernel->touched.push_back(
-            {i, WEIR_ACCESS_UNKNOWN, 0, 0, false, false, false,
+            {i, WEIR_ACCESS_UNKNOWN, 0, 0, 0, false,
              std::make_shared<const Actor>(
                  Actor{"kernel '" + kernel->name + "'", "argument " + std::to_string(i + 1), symbol})});
   }
@@ -237,13 +236,14 @@ std::vector<Use> Validate::uses_of(const Kernel& kernel, std::span<const BufferP
                                    const std::byte* tail) {
   std::vector<Use> uses;
   for (const Touched& part : kernel.touched) {
-    std::uint64_t offset = 0, size = part.bytes;
-    for (std::uint64_t* number :
-         {part.offset_follows ? &offset : nullptr, part.bytes_follow ? &size : nullptr}) {
-      if (!number) continue;
-      std::memcpy(number, tail, sizeof *number);
-      tail += sizeof *number;
-    }
+    const auto take = [&] {
+      std::uint64_t number = 0;
+      std::memcpy(&number, tail, sizeof number);
+      tail += sizeof number;
+      return number;
+    };
+    const std::uint64_t offset = part.stated == 2 ? take() : 0;
+    std::uint64_t size = part.stated ? take() : part.bytes;
     const BufferPlace& place = places[part.parameter];
     if (!place.allocation) continue;
     const std::uint64_t begin = place.offset + part.offset + offset;

@@ -92,8 +92,8 @@ struct Touched {
   std::uint32_t parameter = 0;
   std::uint32_t how = 0;
   std::uint64_t offset = 0, bytes = 0;
-  bool bytes_follow = false;    ///< the size follows the launch's arguments
-  bool offset_follows = false;  ///< what to add to the offset, too, before it
+  std::uint32_t stated =
+      0;  ///< numbers that follow a launch's arguments: 1, the size; 2, the offset before it
   bool bounds_known = true;
   std::shared_ptr<const Actor> actor;
 };

@@ -46,11 +46,9 @@ LinearForm number(std::uint64_t value) {
 
 }  // namespace
 
-LinearForms::LinearForms(const ir::Kernel& kernel)
-    : forms_(kernel.value_count),
-      types_(kernel.value_count, ScalarType::i64),
-      used_(kernel.value_count, false) {
-  block(kernel.body, true);
+LinearForms::LinearForms(const ir::Block& body, std::uint32_t value_count)
+    : forms_(value_count), types_(value_count, ScalarType::i64), used_(value_count, false) {
+  block(body, true);
 }
 
 void LinearForms::block(const ir::Block& block, bool invariant) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/ir.hpp"
+#include "ir/task.hpp"
 
 namespace weir::passes {
 
@@ -24,12 +24,13 @@ struct LinearForm {
   friend bool operator==(const LinearForm&, const LinearForm&) = default;
 };
 
-/// The forms of all values of a verified kernel. Equal forms mean equal values, as far as the symbols in them
-/// are: an operation without side effects on equal operands is one symbol, wherever it occurs. The kernel
-/// must not change while this is used.
+/// The forms of all values of a verified kernel, or of a task of one. Equal forms mean equal values, as far
+/// as the symbols in them are: an operation without side effects on equal operands is one symbol, wherever it
+/// occurs. The kernel must not change while this is used.
 class LinearForms {
  public:
-  explicit LinearForms(const ir::Kernel& kernel);
+  explicit LinearForms(const ir::Kernel& kernel) : LinearForms(kernel.body, kernel.value_count) {}
+  explicit LinearForms(const ir::Task& task) : LinearForms(task.body, task.value_count) {}
 
   const LinearForm& of(ir::ValueId value) const { return forms_[value]; }
   /// The symbol of a loop index, or of another value whose form is one symbol.
@@ -48,6 +49,7 @@ class LinearForms {
   bool is_used(ir::ValueId value) const { return used_[value]; }
 
  private:
+  LinearForms(const ir::Block& body, std::uint32_t value_count);
   void block(const ir::Block& block, bool invariant);
   LinearForm form_of(const ir::Statement& s, bool invariant);
   std::optional<LinearForm> linear_form(const ir::Statement& s) const;
