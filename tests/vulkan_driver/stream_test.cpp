@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams that share one queue, memory that streams reuse, and copies through pinned chunks.
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -134,6 +135,24 @@ TEST_F(Open, FreedMemoryIsReusedByItsStreamOnly) {
   call(table().stream_synchronize, first);
   for (const weir_allocation one : {other, third}) call(table().memory_free, one);
   for (const weir_stream stream : {first, second}) call(table().stream_destroy, stream);
+}
+
+// The second fill finds the first one in flight and stays in an open batch. No call follows that closes it,
+// so the thread that completes the first fill must.
+TEST_F(Open, OpenBatchesAreSubmittedWhenTheirStreamIsIdle) {
+  const weir_stream stream = new_stream(device);
+  const weir_allocation memory = allocate(device, 8, WEIR_MEMORY_PINNED);
+  auto* const numbers = static_cast<volatile int*>(memory_info(memory).host_pointer);
+  for (int round = 1; round <= 3000; ++round) {
+    fill_int(stream, memory, round);
+    for (int i = 0; i < round % 64; ++i) std::this_thread::yield();  // the first fill ends at any time
+    call(table().fill, stream, memory, 4ull, 4ull, static_cast<const void*>(&round), 4u);
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (numbers[1] != round && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+    ASSERT_EQ(numbers[1], round) << "the second of two fills did not run within 20 s";
+  }
+  call(table().stream_destroy, stream);
+  call(table().memory_free, memory);
 }
 
 TEST_F(Open, LargeCopiesOfPageableMemoryAreExact) {

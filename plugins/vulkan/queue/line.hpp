@@ -79,9 +79,8 @@ class Line : public std::enable_shared_from_this<Line> {
   std::vector<std::shared_ptr<Line>> waiters;  ///< lines to look at when this one advances
   std::optional<sdk::Failure> failure;         ///< of the line's work; reported once
   std::condition_variable changed;
-  bool idle() const noexcept { return steps.empty() && in_flight.empty() && !host_running; }
 
-  std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> completed{0};  ///< stored under the scheduler's mutex, read without it
 
   /// Returns a command buffer whose batch is complete. Thread-safe.
   void recycle(VkCommandBuffer buffer) noexcept;
@@ -89,6 +88,8 @@ class Line : public std::enable_shared_from_this<Line> {
  private:
   void ensure_open();
   void close();
+  /// Whether all closed steps are complete.
+  bool is_idle() const noexcept;
 
   struct Chunk {
     Range range;

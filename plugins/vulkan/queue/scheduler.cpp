@@ -64,11 +64,6 @@ void Scheduler::append(Line& line, Step step) {
   advance({line.shared_from_this()});
 }
 
-bool Scheduler::is_idle(Line& line) {
-  std::lock_guard lock(mutex_);
-  return line.idle();
-}
-
 void Scheduler::report(Line& line) {
   device_.check_present();
   std::lock_guard lock(mutex_);

@@ -51,7 +51,6 @@ class Scheduler {
 
   /// Appends a closed step and submits the steps that are ready. The caller holds the line's recording mutex.
   void append(Line& line, Step step);
-  bool is_idle(Line& line);
   /// Blocks until the mark is complete. Throws the line's failure, once.
   void wait(const Mark& mark);
   /// Like wait, without the failure.
