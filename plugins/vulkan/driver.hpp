@@ -114,8 +114,12 @@ struct Kernel : sdk::KernelObject<Device> {
 
  private:
   using Key = std::array<std::uint32_t, 4>;
+  using Pipelines = std::map<Key, VkPipeline>;
   std::mutex mutex_;
-  std::map<Key, VkPipeline> pipelines_;
+  Pipelines pipelines_;
+  /// The entry that a launch used last. Entries do not change or move until the kernel is unloaded, so it is
+  /// read without the mutex.
+  std::atomic<const Pipelines::value_type*> last_{nullptr};
 };
 
 struct Module : sdk::ModuleObject<Device, Kernel> {

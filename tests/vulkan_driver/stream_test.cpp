@@ -155,6 +155,46 @@ TEST_F(Open, OpenBatchesAreSubmittedWhenTheirStreamIsIdle) {
   call(table().memory_free, memory);
 }
 
+// Kernels keep one pipeline for each block.
+TEST_F(Open, LaunchesOfManyThreadsRunInTheirBlocks) {
+  constexpr int launches = 300, words = 24, of_block = 7;
+  const weir_allocation memory = allocate(device, 2 * launches * words * 4);
+  for (int load = 0; load < 2; ++load) {  // the second time with objects that the first one used
+    const weir_module module = load_kernel(device, "shape");
+    const weir_kernel kernel = find(module, "shape", 8);
+    const auto block_of = [](int thread, int i) {
+      return static_cast<std::uint32_t>((thread + 1) * i % 3 + 1);
+    };
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 2; ++thread)
+      threads.emplace_back([&, thread] {
+        const weir_stream stream = new_stream(device);
+        for (int i = 0; i < launches; ++i) {
+          const std::uint64_t result = address(memory) + 4 * words * (thread * launches + i);
+          const weir_launch launch = launch_of(kernel, &result, 8, 1, block_of(thread, i));
+          call(table().kernel_launch, stream, &launch);
+        }
+        call(table().stream_synchronize, stream);
+        call(table().stream_destroy, stream);
+      });
+    for (std::thread& thread : threads) thread.join();
+    const weir_stream stream = new_stream(device);
+    const auto result = read<std::uint32_t>(stream, memory, 2 * launches * words);
+    for (int thread = 0; thread < 2; ++thread)
+      for (int i = 0; i < launches; ++i) {
+        const std::uint32_t packed = result[words * (thread * launches + i) + of_block];
+        ASSERT_EQ(packed >> 15 & 31, block_of(thread, i)) << "launch " << i << " of thread " << thread;
+      }
+    const std::uint8_t zero = 0;
+    call(table().fill, stream, memory, 0ull, std::uint64_t{2 * launches * words * 4},
+         static_cast<const void*>(&zero), 1u);
+    call(table().stream_synchronize, stream);
+    call(table().stream_destroy, stream);
+    call(table().module_unload, module);
+  }
+  call(table().memory_free, memory);
+}
+
 TEST_F(Open, LargeCopiesOfPageableMemoryAreExact) {
   constexpr std::uint64_t size = (9u << 20) + 3, offset = 5;  // three chunks, the last one odd
   std::vector<std::uint8_t> bytes(size);

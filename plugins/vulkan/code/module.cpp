@@ -154,8 +154,14 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
   // A module declares its dynamic memory as an array, which must not be empty.
   const Key key{launch.block[0], launch.block[1], launch.block[2],
                 std::max(launch.dynamic_shared_bytes, 16u)};
+  // Acquire: another thread may have stored the pointer, after it wrote the entry.
+  if (const auto* last = last_.load(std::memory_order_acquire); last && last->first == key)
+    return last->second;
   std::lock_guard lock(mutex_);
-  if (const auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
+  if (const auto found = pipelines_.find(key); found != pipelines_.end()) {
+    last_.store(&*found, std::memory_order_release);
+    return found->second;
+  }
   const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
   const VkSpecializationInfo constants{4, entries, sizeof key, key.data()};
   auto create = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
@@ -172,12 +178,13 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
     raise(result, sdk::format_text("compile kernel '%.128s' for blocks of %u x %u x %u threads", name.c_str(),
                                    key[0], key[1], key[2]));
   device->cache_changed.store(true, std::memory_order_relaxed);
-  pipelines_.emplace(key, made);
+  last_.store(&*pipelines_.emplace(key, made).first, std::memory_order_release);
   return made;
 }
 
 void Kernel::unload() noexcept {
   std::lock_guard lock(mutex_);
+  last_.store(nullptr, std::memory_order_relaxed);  // no other call uses a kernel that is being unloaded
   for (const auto& [key, pipeline] : pipelines_)
     device->vk.vkDestroyPipeline(device->handle, pipeline, nullptr);
   pipelines_.clear();
