@@ -59,7 +59,14 @@ void Scheduler::release(Queue& queue) noexcept {
 
 void Scheduler::append(Line& line, Step step) {
   std::lock_guard lock(mutex_);
-  line.steps.push_back(std::move(step));
+  // Most steps are batches that can start at once.
+  if (line.steps.empty() && !step.host && is_ready(line, step)) {
+    ++unfinished_;
+    submit(line, std::move(step));
+    if (!line.waiters.empty()) advance(std::exchange(line.waiters, {}));
+    return;
+  }
+  line.steps.push(std::move(step));
   ++unfinished_;
   advance({line.shared_from_this()});
 }
@@ -108,9 +115,7 @@ bool Scheduler::advance_one(Line& line) {
     start_host(line);
     return false;  // the position is complete only when the call has returned
   }
-  Step taken = std::move(step);
-  line.steps.pop_front();
-  submit(line, std::move(taken));
+  submit(line, line.steps.pop());
   return true;
 }
 
@@ -118,9 +123,8 @@ bool Scheduler::advance_one(Line& line) {
 /// be held back.
 bool Scheduler::is_ready(Line& line, Step& step) {
   const auto is_certain = [&](const Mark& mark) {
-    const auto& flying = mark.line->in_flight;
-    const bool submitted =
-        std::ranges::any_of(flying, [&](const auto& one) { return one.first >= mark.position; });
+    const auto flying = mark.line->in_flight.items();
+    const bool submitted = !flying.empty() && flying.back().first >= mark.position;
     if (!submitted || step.host) return false;
     return &mark.line->queue == &line.queue || line.queue.lines == 1;
   };
@@ -139,24 +143,25 @@ bool Scheduler::is_ready(Line& line, Step& step) {
 
 void Scheduler::submit(Line& line, Step step) {
   Queue& queue = line.queue;
-  std::vector<VkSemaphoreSubmitInfo> waits;
+  semaphore_waits_.clear();
   for (const Mark& mark : step.waits) {
-    const auto& flying = mark.line->in_flight;
+    const auto flying = mark.line->in_flight.items();
     const auto found =
         std::ranges::find_if(flying, [&](const auto& one) { return one.first >= mark.position; });
     auto wait = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
     wait.semaphore = mark.line->queue.semaphore;
     wait.value = found->second;
     wait.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    waits.push_back(wait);
+    semaphore_waits_.push_back(wait);
   }
-  const VkResult result = device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, waits);
+  const VkResult result =
+      device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, semaphore_waits_);
   // Without the submission the queue's semaphore would never reach later values. The watcher ends all steps
   // of a lost device.
   if (result < 0) device_.lose(result, "submit work to a queue");
   step.value = ++queue.value;
-  line.in_flight.emplace_back(step.position, step.value);
-  queue.in_flight.push_back({line.shared_from_this(), std::move(step)});
+  line.in_flight.push({step.position, step.value});
+  queue.in_flight.push({line.shared_from_this(), std::move(step)});
   queue.work.notify_one();
 }
 
@@ -223,8 +228,7 @@ void Scheduler::start_host(Line& line) {
 void Scheduler::end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept {
   {
     std::lock_guard lock(mutex_);
-    Step step = std::move(line->steps.front());
-    line->steps.pop_front();
+    Step step = line->steps.pop();
     line->host_running = false;
     if (failure && !line->failure) line->failure = std::move(failure);
     finish(*line, step);
@@ -267,8 +271,7 @@ void Scheduler::watch(Queue& queue) {
 void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock) {
   std::vector<Queue::Submitted> done;
   while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached) {
-    done.push_back(std::move(queue.in_flight.front()));
-    queue.in_flight.pop_front();
+    done.push_back(queue.in_flight.pop());
   }
   lock.unlock();
   for (Queue::Submitted& one : done) {
@@ -283,11 +286,11 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<
     // whose threads may be late.
     for (const Mark& mark : one.step.waits) mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
     Line& line = *one.line;
-    line.in_flight.pop_front();
+    line.in_flight.pop();
     finish(line, one.step);
     for (auto& waiter : line.waiters) lines.push_back(std::move(waiter));
     line.waiters.clear();
-    if (std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
+    if (!line.steps.empty() && std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
   }
   advance(std::move(lines));
   if (unfinished_ == 0) idle_.notify_all();

@@ -30,7 +30,7 @@ struct Queue {
     Step step;
   };
   std::uint64_t value = 0;  ///< of the last submission
-  std::deque<Submitted> in_flight;
+  Fifo<Submitted> in_flight;
   std::uint32_t lines = 0;  ///< streams that use the queue
   std::condition_variable work;
   std::thread watcher;
@@ -80,6 +80,7 @@ class Scheduler {
   std::condition_variable idle_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::uint32_t urgent_ = 0;
+  std::vector<VkSemaphoreSubmitInfo> semaphore_waits_;  ///< of the step that is being submitted
   std::uint64_t unfinished_ = 0;  ///< steps that were appended and are not complete
   bool stopping_ = false;
   Workers workers_;
