@@ -155,6 +155,55 @@ TEST_F(Open, OpenBatchesAreSubmittedWhenTheirStreamIsIdle) {
   call(table().memory_free, memory);
 }
 
+// Threads that wait for their stream complete the steps of other streams too, and must do so in order. The
+// last stream has no such thread.
+TEST_F(Open, ThreadsThatWaitForTheirStreamsLeaveOutNone) {
+  constexpr int count = 4, rounds = 300;
+  std::vector<weir_event> events;
+  for (int i = 0; i < count; ++i) events.push_back(new_event(device));
+  const weir_stream alone = new_stream(device);
+  const weir_allocation pinned = allocate(device, 4, WEIR_MEMORY_PINNED);
+  std::vector<int> wrong(count);
+  std::vector<std::thread> threads;
+  for (int me = 0; me < count; ++me)
+    threads.emplace_back([&, me] {
+      const weir_stream stream = new_stream(device);
+      const weir_allocation memory = allocate(device, 4);
+      for (int round = 1; round <= rounds; ++round) {
+        if (me == 0) fill_int(alone, pinned, round);
+        int seen = 0;
+        std::atomic<int> called{0};
+        fill_int(stream, memory, round);
+        if (round % 3 == 0) call(table().stream_wait_event, stream, events[(me + 1) % count]);
+        if (round % 5 == 0)
+          call(table().stream_host_callback, stream, static_cast<weir_host_callback>([](void* user) {
+                 static_cast<std::atomic<int>*>(user)->store(1);
+               }),
+               static_cast<void*>(&called));
+        call(table().copy_to_host, stream, static_cast<void*>(&seen), memory, 0ull, 4ull);
+        call(table().event_record, events[me], stream);
+        if (round % 2)
+          call(table().stream_synchronize, stream);
+        else
+          call(table().event_synchronize, events[me]);
+        weir_status status = new_status();
+        wrong[me] += seen != round || called.load() != (round % 5 == 0) ||
+                     table().event_query(events[me], &status) != WEIR_OK;
+      }
+      call(table().memory_free, memory);
+      call(table().stream_destroy, stream);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(count));
+  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto* const number = static_cast<const volatile int*>(memory_info(pinned).host_pointer);
+  while (*number != rounds && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+  EXPECT_EQ(*number, rounds) << "the stream that no thread waited for did not end within 20 s";
+  for (const weir_event event : events) call(table().event_destroy, event);
+  call(table().memory_free, pinned);
+  call(table().stream_destroy, alone);
+}
+
 // Kernels keep one pipeline for each block.
 TEST_F(Open, LaunchesOfManyThreadsRunInTheirBlocks) {
   constexpr int launches = 300, words = 24, of_block = 7;

@@ -81,9 +81,26 @@ void Scheduler::report(Line& line) {
 }
 
 void Scheduler::wait_quietly(const Mark& mark) {
-  if (!mark.line) return;
+  if (mark.is_complete()) return;
+  Line& line = *mark.line;
   std::unique_lock lock(mutex_);
-  mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
+  while (!mark.is_complete()) {
+    const auto flying = line.in_flight.items();
+    const auto step =
+        std::ranges::lower_bound(flying, mark.position, {}, [](const auto& one) { return one.first; });
+    if (step == flying.end()) {  // held back, or a call on the host
+      line.changed.wait(lock);
+      continue;
+    }
+    Queue& queue = line.queue;
+    const std::uint64_t value = step->second;
+    queue.awaited.push_back(value);
+    lock.unlock();
+    wait_for(queue, value);
+    end_steps(queue, device_.is_lost() ? ~std::uint64_t{0} : value);
+    lock.lock();
+    queue.awaited.erase(std::ranges::find(queue.awaited, value));  // the step is complete
+  }
 }
 
 void Scheduler::wait(const Mark& mark) {
@@ -253,7 +270,10 @@ void Scheduler::finish(Line& line, Step& step) noexcept {
 void Scheduler::watch(Queue& queue) {
   std::unique_lock lock(mutex_);
   while (true) {
-    queue.work.wait(lock, [&] { return !queue.in_flight.empty() || stopping_; });
+    queue.work.wait(lock, [&] {
+      if (queue.in_flight.empty()) return stopping_;
+      return std::ranges::find(queue.awaited, queue.in_flight.front().step.value) == queue.awaited.end();
+    });
     if (queue.in_flight.empty()) return;
     const std::uint64_t next = queue.in_flight.front().step.value;
     lock.unlock();
@@ -263,16 +283,20 @@ void Scheduler::watch(Queue& queue) {
       reached = ~std::uint64_t{0};
     else if (device_.vk.vkGetSemaphoreCounterValue(device_.handle, queue.semaphore, &reached) < 0)
       reached = next;
+    end_steps(queue, reached);
     lock.lock();
-    end_steps(queue, reached, lock);
   }
 }
 
-void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock) {
+/// Ends the steps whose values the queue has reached, unless another thread has ended them. No mutex is held.
+void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
+  std::unique_lock turn(queue.ending);
+  std::unique_lock lock(mutex_);
   std::vector<Queue::Submitted> done;
-  while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached) {
+  while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached)
     done.push_back(queue.in_flight.pop());
-  }
+  // The queue's thread may have left these steps to the caller; the next one may be its own.
+  if (!queue.in_flight.empty()) queue.work.notify_one();
   lock.unlock();
   for (Queue::Submitted& one : done) {
     for (const auto& call : one.step.after) call();
@@ -295,9 +319,9 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<
   advance(std::move(lines));
   if (unfinished_ == 0) idle_.notify_all();
   lock.unlock();
+  turn.unlock();
   for (Queue::Submitted& one : done) flush_quietly(*one.line);
   done.clear();  // may end lines, which must not happen under the mutex
-  lock.lock();
 }
 
 }  // namespace weir::vulkan

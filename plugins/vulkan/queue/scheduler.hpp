@@ -8,7 +8,9 @@
 // another in a cycle, in whatever order streams record and wait for events.
 //
 // Each queue has one timeline semaphore, whose value counts its submissions, and one thread, which waits for
-// the next value, ends the steps that have run and submits those that they held back.
+// the next value, ends the steps that have run and submits those that they held back. A thread of the program that
+// waits for a submitted step does the same for it and all earlier ones of its queue. The queue's thread leaves
+// that step to it, so that only one thread is woken.
 #pragma once
 
 #include <span>
@@ -34,6 +36,11 @@ struct Queue {
   std::uint32_t lines = 0;  ///< streams that use the queue
   std::condition_variable work;
   std::thread watcher;
+  std::vector<std::uint64_t> awaited;  ///< values whose steps threads of the program wait for and end
+
+  /// Held by the thread that ends steps, from their removal from `in_flight` until they are complete, so that
+  /// the order of the queue is kept. Locked before the scheduler's mutex.
+  std::mutex ending;
 };
 
 class Scheduler {
@@ -72,7 +79,7 @@ class Scheduler {
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
   void watch(Queue& queue);
-  void end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock);
+  void end_steps(Queue& queue, std::uint64_t reached) noexcept;
   void finish(Line& line, Step& step) noexcept;
 
   Device& device_;
