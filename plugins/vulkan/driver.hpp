@@ -10,8 +10,8 @@
 //   graph       secondary command buffers (graph.cpp)
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <compare>
 #include <weir/sdk/checks.hpp>
 #include <weir/sdk/object.hpp>
 
@@ -113,7 +113,11 @@ struct Kernel : sdk::KernelObject<Device> {
   void unload() noexcept;
 
  private:
-  using Key = std::array<std::uint32_t, 4>;
+  /// The values of the specialisation constants.
+  struct Key {
+    std::uint32_t x, y, z, dynamic_shared_bytes;
+    auto operator<=>(const Key&) const = default;
+  };
   using Pipelines = std::map<Key, VkPipeline>;
   std::mutex mutex_;
   Pipelines pipelines_;

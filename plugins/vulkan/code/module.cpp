@@ -163,7 +163,7 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
     return found->second;
   }
   const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
-  const VkSpecializationInfo constants{4, entries, sizeof key, key.data()};
+  const VkSpecializationInfo constants{4, entries, sizeof key, &key};
   auto create = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   create.stage = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -176,7 +176,7 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
       device->vk.vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &create, nullptr, &made);
   if (result < 0)
     raise(result, sdk::format_text("compile kernel '%.128s' for blocks of %u x %u x %u threads", name.c_str(),
-                                   key[0], key[1], key[2]));
+                                   key.x, key.y, key.z));
   device->cache_changed.store(true, std::memory_order_relaxed);
   last_.store(&*pipelines_.emplace(key, made).first, std::memory_order_release);
   return made;
