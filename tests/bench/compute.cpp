@@ -138,14 +138,10 @@ template <class T>
 void add_maps_of(const std::string& type) {
   static constexpr T power = T(2.37);
   const Peer<T> pow_peer = [](T* out, const T* in, std::size_t n) { peer::map_pow(out, in, power, n); };
-  add_map_pair<T>(
-      "sin_" + type, [](Value<T> x) { return sin(x); }, peer::map_sin, -100, 100);
-  add_map_pair<T>(
-      "exp_" + type, [](Value<T> x) { return exp(x); }, peer::map_exp, -80, 80);
-  add_map_pair<T>(
-      "log_" + type, [](Value<T> x) { return log(x); }, peer::map_log, T(0.01), 100);
-  add_map_pair<T>(
-      "pow_" + type, [](Value<T> x) { return pow(x, power); }, pow_peer, T(0.01), 100);
+  add_map_pair<T>("sin_" + type, [](Value<T> x) { return sin(x); }, peer::map_sin, -100, 100);
+  add_map_pair<T>("exp_" + type, [](Value<T> x) { return exp(x); }, peer::map_exp, -80, 80);
+  add_map_pair<T>("log_" + type, [](Value<T> x) { return log(x); }, peer::map_log, T(0.01), 100);
+  add_map_pair<T>("pow_" + type, [](Value<T> x) { return pow(x, power); }, pow_peer, T(0.01), 100);
 }
 
 void add_maps() {
