@@ -18,8 +18,8 @@ using ir::Statement;
 using ir::ValueId;
 
 constexpr std::int64_t max_iterations = 16;
-/// Statements of one loop written out, with the loops inside it. A Cholesky factorisation of a 6 x 6 matrix takes
-/// about 1,000.
+/// Statements of one loop written out, with the loops inside it. A Cholesky factorisation of a 6 x 6 matrix
+/// takes about 1,000.
 constexpr std::size_t max_statements_of_loop = 2000;
 /// Statements of a merged loop. Compile time grows faster than the number of statements.
 constexpr std::size_t max_statements = 8000;
@@ -36,7 +36,10 @@ bool jumps(const Block& block) {
 class Unrolling {
  public:
   explicit Unrolling(ir::Kernel& kernel)
-      : kernel_(kernel), renamed_(kernel.value_count), locals_(kernel.local_count), constants_(kernel.value_count) {
+      : kernel_(kernel),
+        renamed_(kernel.value_count),
+        locals_(kernel.local_count),
+        constants_(kernel.value_count) {
     for (ValueId id = 0; id < kernel.value_count; ++id) renamed_[id] = id;
     for (std::uint32_t local = 0; local < kernel.local_count; ++local) locals_[local] = local;
     gather_constants(kernel.body);
@@ -67,7 +70,8 @@ class Unrolling {
 
   Statement appended(const Statement& s, bool copy) {
     ++count_;
-    if (outermost_ && (count_ > max_statements || count_ - before_ > max_statements_of_loop)) too_many_ = true;
+    if (outermost_ && (count_ > max_statements || count_ - before_ > max_statements_of_loop))
+      too_many_ = true;
     Statement out = s;
     for (ValueId& id : out.operands) id = renamed_[id];
     if (s.result != ir::no_value) out.result = define(s.result, copy);
@@ -111,9 +115,10 @@ class Unrolling {
 
   // False where the loop stays as it is.
   bool unroll(const Statement& loop, std::vector<Statement>& out) {
-    const auto low = constant(loop.operands[0]), high = constant(loop.operands[1]), step = constant(loop.operands[2]);
+    const auto low = constant(loop.operands[0]), high = constant(loop.operands[1]),
+               step = constant(loop.operands[2]);
     if (!low || !high || !step || *step != 1) return false;
-    if (*low < *high && static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low) > max_iterations)
+    if (*low<*high&& static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low)> max_iterations)
       return false;
     if (jumps(loop.bodies[0]) || can_fail(loop, kernel_.options) || ir::prints(loop)) return false;
     const bool is_outermost = !outermost_;
@@ -144,12 +149,12 @@ class Unrolling {
   }
 
   ir::Kernel& kernel_;
-  std::vector<ValueId> renamed_;                          // by value
-  std::vector<std::uint32_t> locals_;                     // by local
-  std::vector<std::optional<std::uint64_t>> constants_;   // by value
-  std::size_t count_ = 0, before_ = 0;                    // statements so far; before the outermost loop
-  bool outermost_ = false;                                // inside of a loop that is being written out
-  bool too_many_ = false;                                 // that loop has too many statements
+  std::vector<ValueId> renamed_;                         // by value
+  std::vector<std::uint32_t> locals_;                    // by local
+  std::vector<std::optional<std::uint64_t>> constants_;  // by value
+  std::size_t count_ = 0, before_ = 0;                   // statements so far; before the outermost loop
+  bool outermost_ = false;                               // inside of a loop that is being written out
+  bool too_many_ = false;                                // that loop has too many statements
 };
 
 void visit(Block& block, const MergedLoops& merged, Unrolling& unrolling) {

@@ -22,11 +22,12 @@ std::size_t count(const ir::Block& block) {
 
 }  // namespace
 
-bool has_long_body(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions) {
-  return loop.op == ir::Op::parallel && !ir::is_group_loop(loop) && count(loop.bodies[0]) >= long_statements &&
-         packet_width(kernel, loop, assumptions) == 1 && !loads_several_rows(loop) &&
-         !has_staged_arrays(kernel, loop, assumptions) && !ir::counters_of(kernel, loop) &&
-         ir::sums_of(kernel, loop).empty();
+bool has_long_body(const ir::Kernel& kernel, const ir::Statement& loop,
+                   const LaunchAssumptions& assumptions) {
+  return loop.op == ir::Op::parallel && !ir::is_group_loop(loop) &&
+         count(loop.bodies[0]) >= long_statements && packet_width(kernel, loop, assumptions) == 1 &&
+         !loads_several_rows(loop) && !has_staged_arrays(kernel, loop, assumptions) &&
+         !ir::counters_of(kernel, loop) && ir::sums_of(kernel, loop).empty();
 }
 
 }  // namespace weir::codegen

@@ -107,8 +107,8 @@ class ThreadLoop : private FunctionPart {
     if (is_long_) keep_inside(again);
   }
 
-  /// Parts of addresses that are the same in all iterations are computed in each of them. Outside of the loop,
-  /// they would take more registers than a thread has, for a loop that mostly runs once.
+  /// Parts of addresses that are the same in all iterations are computed in each of them. Outside of the
+  /// loop, they would take more registers than a thread has, for a loop that mostly runs once.
   void keep_inside(llvm::BranchInst* latch) {
     llvm::MDNode* wish = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.licm.disable")});
     llvm::MDNode* id = llvm::MDNode::getDistinct(context_, {nullptr, wish});
@@ -121,7 +121,8 @@ class ThreadLoop : private FunctionPart {
     if (packets_) return packets_->run(place);
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d)
-      indices.push_back(words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
+      indices.push_back(
+          words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
     if (tiles_ || task_.kind == ir::TaskKind::phases ||
         !has_staged_arrays(kernel_, loop_, device_.assumptions()))
       return lower_iteration(f_, around_, loop_, indices);
