@@ -50,6 +50,7 @@ static int run(int argc, char** argv) {
     weir::bench::gpu::add_all_cases();
   } else {
     weir::bench::add_compute_cases();
+    weir::bench::add_chain_cases();
     weir::bench::add_algorithm_cases();
     weir::bench::add_whole_cases();
     weir::bench::add_overhead_cases();

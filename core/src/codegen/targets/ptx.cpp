@@ -2,6 +2,7 @@
 // NVIDIA GPUs: PTX, which the driver compiles for the device when it loads it.
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -199,6 +200,15 @@ class PtxModel final : public GpuModel {
   }
   void barrier_of_lanes(Builder& b) const override {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(~0u)});
+  }
+
+  Value* opaque(Builder& b, Value* v) const override {
+    auto* const type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
+    const char* const same = v->getType()->isIntegerTy(64) ? "=l,0" : "=r,0";
+    llvm::CallInst* call = b.CreateCall(llvm::InlineAsm::get(type, "", same, /*hasSideEffects=*/false), {v});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return call;
   }
 
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {

@@ -3,6 +3,7 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
+#include "codegen/lowering/threads/long_bodies.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
@@ -102,7 +103,17 @@ class ThreadLoop : private FunctionPart {
     b_.SetInsertPoint(next);
     digits.advance(one_each ? words_.digits_of(count, share.step) : steps);
     if (count.size() > 1) b_.CreateStore(further, position);
-    b_.CreateBr(body);
+    llvm::BranchInst* again = b_.CreateBr(body);
+    if (is_long_) keep_inside(again);
+  }
+
+  /// Parts of addresses that are the same in all iterations are computed in each of them. Outside of the
+  /// loop, they would take more registers than a thread has, for a loop that mostly runs once.
+  void keep_inside(llvm::BranchInst* latch) {
+    llvm::MDNode* wish = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.licm.disable")});
+    llvm::MDNode* id = llvm::MDNode::getDistinct(context_, {nullptr, wish});
+    id->replaceOperandWith(0, id);
+    latch->setMetadata(llvm::LLVMContext::MD_loop, id);
   }
 
   /// The packet or the iteration at `place`; for a share without tiles, that is the one at `position`.
@@ -110,7 +121,8 @@ class ThreadLoop : private FunctionPart {
     if (packets_) return packets_->run(place);
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d)
-      indices.push_back(words_.index_of(space_.low[d], place[d]));
+      indices.push_back(
+          words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
     if (tiles_ || task_.kind == ir::TaskKind::phases ||
         !has_staged_arrays(kernel_, loop_, device_.assumptions()))
       return lower_iteration(f_, around_, loop_, indices);
@@ -122,6 +134,7 @@ class ThreadLoop : private FunctionPart {
   const ir::Statement& loop_;
   const Space& space_;
   Words words_;
+  const bool is_long_ = has_long_body(kernel_, loop_, device_.assumptions());
   std::optional<PacketLoops> packets_;
   std::optional<Tiles> tiles_;
 };
