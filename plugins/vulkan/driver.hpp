@@ -10,8 +10,8 @@
 //   graph       secondary command buffers (graph.cpp)
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <compare>
 #include <weir/sdk/checks.hpp>
 #include <weir/sdk/object.hpp>
 
@@ -113,9 +113,17 @@ struct Kernel : sdk::KernelObject<Device> {
   void unload() noexcept;
 
  private:
-  using Key = std::array<std::uint32_t, 4>;
+  /// The values of the specialisation constants.
+  struct Key {
+    std::uint32_t x, y, z, dynamic_shared_bytes;
+    auto operator<=>(const Key&) const = default;
+  };
+  using Pipelines = std::map<Key, VkPipeline>;
   std::mutex mutex_;
-  std::map<Key, VkPipeline> pipelines_;
+  Pipelines pipelines_;
+  /// The entry that a launch used last. Entries do not change or move until the kernel is unloaded, so it is
+  /// read without the mutex.
+  std::atomic<const Pipelines::value_type*> last_{nullptr};
 };
 
 struct Module : sdk::ModuleObject<Device, Kernel> {

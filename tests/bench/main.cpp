@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-bench: measures Weir's costs in comparison with a peer in the same process. --json FILE writes all
-// figures; --gpu runs the cases for a GPU instead of those for the CPU.
+// figures; --gpu runs the cases for a GPU on CUDA instead of those for the CPU, --vulkan those for a Vulkan
+// device.
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -11,6 +12,9 @@
 
 #include "gpu/figures.hpp"
 #include "paired.hpp"
+#ifdef WEIR_BENCH_VULKAN
+#include "vulkan/cases.hpp"
+#endif
 
 // Google Benchmark does not check its output for write errors.
 static bool is_complete(const std::string& file) {
@@ -25,11 +29,13 @@ static bool is_complete(const std::string& file) {
 static int run(int argc, char** argv) {
   // --json is a shorter name for Google Benchmark's output option.
   std::vector<std::string> words{argv[0]};
-  bool gpu = false;
+  bool gpu = false, vulkan = false;
   std::string figures;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--gpu") == 0) {
       gpu = true;
+    } else if (std::strcmp(argv[i], "--vulkan") == 0) {
+      vulkan = true;
     } else if (std::strcmp(argv[i], "--json") != 0) {
       words.emplace_back(argv[i]);
     } else if (i + 1 < argc && argv[i + 1][0] != '-') {
@@ -48,6 +54,15 @@ static int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
   if (gpu) {
     weir::bench::gpu::add_all_cases();
+  } else if (vulkan) {
+#ifdef WEIR_BENCH_VULKAN
+    weir::bench::vulkan::add_all_cases();
+#else
+    std::cerr
+        << "weir-bench: built without the Vulkan driver, which needs libvulkan-dev, libvulkan-volk-dev and "
+           "glslang-tools\n";
+    return 1;
+#endif
   } else {
     weir::bench::add_compute_cases();
     weir::bench::add_chain_cases();
@@ -58,7 +73,7 @@ static int run(int argc, char** argv) {
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  if (gpu) weir::bench::gpu::print_table();
+  if (gpu || vulkan) weir::bench::gpu::print_table();
   if (figures.empty() || is_complete(figures)) return 0;
   std::cerr << "weir-bench: " << figures
             << " could not be written completely; check the folder and the space\n";

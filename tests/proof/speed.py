@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weir-bench's GPU part, compared with its twins."""
+"""weir-bench's GPU part, compared with its twins, or its Vulkan part."""
 import json
 
 from .run import cuda_tool, tail
 
 TWIN = "libweir-bench-twin.so"
+SKIPPED = "skipped: "  # begins the message of a case that cannot run on the machine
 
 # Floors on an H200, in addition to each case's bar. A floor is the bar or slightly less where the bar is met,
 # and about 5 % below the measured figure where it is missed. Launch costs are those of a slow, busy host. The
@@ -62,8 +63,14 @@ FLOORS = {
 }
 
 
+def is_vulkan(proof):
+    return proof.device.partition(":")[0] == "vulkan"
+
+
 def compile_twin(proof):
     """Compiles the nvcc twins in the background; the last part needs them."""
+    if is_vulkan(proof):
+        return
     source = next((path for path in (proof.prefix / "tests/bench/gpu/twin.cu",
                                      proof.prefix / "../../tests/bench/gpu/twin.cu") if path.exists()), None)
     nvcc = cuda_tool("nvcc")
@@ -84,7 +91,8 @@ def prove(proof):
             proof.add("speed", "nvcc twin", False, f"{result.words()}: {tail(result.text)}")
     figures = proof.logs / "bench.json"
     environment = {"WEIR_BENCH_TWIN": str(proof.logs / TWIN)}
-    result = proof.run([proof.program("weir-bench"), "--gpu", "--json", figures], 200, "bench.log", environment)
+    cases = "--vulkan" if is_vulkan(proof) else "--gpu"
+    result = proof.run([proof.program("weir-bench"), cases, "--json", figures], 200, "bench.log", environment)
     if result.status or not figures.exists():
         proof.add("speed", "weir-bench", False, f"{result.words()}: {tail(result.text)}")
     if not figures.exists():
@@ -99,32 +107,39 @@ def prove(proof):
 
 def judge(proof, cases, seconds):
     """Adds a row for each case that failed or missed its floor, one row for all cases, and the table."""
-    with_floors = FLOORS_FOR in proof.facts.get("device", "")
+    floors_of = {} if is_vulkan(proof) else FLOORS
+    with_floors = floors_of and FLOORS_FOR in proof.facts.get("device", "")
     lines = ["## Speed", "", f"gpu-proof fails below a floor, on an {FLOORS_FOR}; bars are the targets of the cases.", "",
              "| case | ours | peer | figure | floor | bar | |", "|---|---|---|---|---|---|---|"]
-    met, fallen, seen = 0, 0, set()
+    met, fallen, skipped, seen = 0, 0, 0, set()
     for case in cases:
         name = case["name"].removesuffix("/manual_time").split("/iterations:")[0]
         seen.add(name)
-        words, figure, bar, floor = case.get("error_message"), case.get("figure", 0), case.get("label", ""), FLOORS.get(name)
+        words, figure, bar, floor = case.get("error_message"), case.get("figure", 0), case.get("label", ""), floors_of.get(name)
         ok = not words and case.get("met", 0) == 1
         met += ok
+        without = words and words.startswith(SKIPPED)
         lines.append(f"| {name} | {unit(case.get('ours_us'))} | {unit(case.get('peer_us'))} | "
                      f"{words or format(figure, '.3f')} | {'-' if floor is None else floor} | {bar} | "
-                     f"{'met' if ok else 'failed' if words else 'missed'} |")
-        if words:
+                     f"{'met' if ok else 'skipped' if without else 'failed' if words else 'missed'} |")
+        if without:
+            skipped += 1
+            proof.skipped.append(("weir-bench", name, words.removeprefix(SKIPPED)))
+        elif words:
             proof.add("speed", name, False, words)
         elif with_floors and floor is None:
             proof.add("speed", name, False, "has no floor; write one into tests/proof/speed.py")
         elif with_floors and (figure > floor if "at most" in bar else figure < floor):
             fallen += 1
             proof.add("speed", name, False, f"{figure:.3f}, the floor is {floor}; the bar is {bar}")
-    for name in FLOORS.keys() - seen if with_floors else ():
+    for name in floors_of.keys() - seen if with_floors else ():
         proof.add("speed", name, False, "did not run")
     proof.sections.append("\n".join(lines) + "\n")
-    proof.facts["bars met"] = f"{met} of {len(cases)}"
-    floors = f"{fallen} under their floors" if with_floors else f"no floors for a GPU that is no {FLOORS_FOR}"
-    proof.add("speed", "weir-bench", cases and not fallen, f"{met} of {len(cases)} bars met, {floors}, {seconds:.0f} s")
+    ran = len(cases) - skipped
+    proof.facts["bars met"] = f"{met} of {ran}"
+    floors = (f"{fallen} under their floors" if with_floors else "no floors for Vulkan" if is_vulkan(proof) else
+              f"no floors for a GPU that is no {FLOORS_FOR}")
+    proof.add("speed", "weir-bench", ran and not fallen, f"{met} of {ran} bars met, {floors}, {seconds:.0f} s")
 
 
 def unit(microseconds):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams that share one queue, memory that streams reuse, and copies through pinned chunks.
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -134,6 +135,113 @@ TEST_F(Open, FreedMemoryIsReusedByItsStreamOnly) {
   call(table().stream_synchronize, first);
   for (const weir_allocation one : {other, third}) call(table().memory_free, one);
   for (const weir_stream stream : {first, second}) call(table().stream_destroy, stream);
+}
+
+// The second fill finds the first one in flight and stays in an open batch. No call follows that closes it,
+// so the thread that completes the first fill must.
+TEST_F(Open, OpenBatchesAreSubmittedWhenTheirStreamIsIdle) {
+  const weir_stream stream = new_stream(device);
+  const weir_allocation memory = allocate(device, 8, WEIR_MEMORY_PINNED);
+  auto* const numbers = static_cast<volatile int*>(memory_info(memory).host_pointer);
+  for (int round = 1; round <= 3000; ++round) {
+    fill_int(stream, memory, round);
+    for (int i = 0; i < round % 64; ++i) std::this_thread::yield();  // the first fill ends at any time
+    call(table().fill, stream, memory, 4ull, 4ull, static_cast<const void*>(&round), 4u);
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (numbers[1] != round && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+    ASSERT_EQ(numbers[1], round) << "the second of two fills did not run within 20 s";
+  }
+  call(table().stream_destroy, stream);
+  call(table().memory_free, memory);
+}
+
+// Threads that wait for their stream complete the steps of other streams too, and must do so in order. The
+// last stream has no such thread.
+TEST_F(Open, ThreadsThatWaitForTheirStreamsLeaveOutNone) {
+  constexpr int count = 4, rounds = 300;
+  std::vector<weir_event> events;
+  for (int i = 0; i < count; ++i) events.push_back(new_event(device));
+  const weir_stream alone = new_stream(device);
+  const weir_allocation pinned = allocate(device, 4, WEIR_MEMORY_PINNED);
+  std::vector<int> wrong(count);
+  std::vector<std::thread> threads;
+  for (int me = 0; me < count; ++me)
+    threads.emplace_back([&, me] {
+      const weir_stream stream = new_stream(device);
+      const weir_allocation memory = allocate(device, 4);
+      for (int round = 1; round <= rounds; ++round) {
+        if (me == 0) fill_int(alone, pinned, round);
+        int seen = 0;
+        std::atomic<int> called{0};
+        fill_int(stream, memory, round);
+        if (round % 3 == 0) call(table().stream_wait_event, stream, events[(me + 1) % count]);
+        if (round % 5 == 0)
+          call(table().stream_host_callback, stream, static_cast<weir_host_callback>([](void* user) {
+                 static_cast<std::atomic<int>*>(user)->store(1);
+               }),
+               static_cast<void*>(&called));
+        call(table().copy_to_host, stream, static_cast<void*>(&seen), memory, 0ull, 4ull);
+        call(table().event_record, events[me], stream);
+        if (round % 2)
+          call(table().stream_synchronize, stream);
+        else
+          call(table().event_synchronize, events[me]);
+        weir_status status = new_status();
+        wrong[me] += seen != round || called.load() != (round % 5 == 0) ||
+                     table().event_query(events[me], &status) != WEIR_OK;
+      }
+      call(table().memory_free, memory);
+      call(table().stream_destroy, stream);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(count));
+  const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto* const number = static_cast<const volatile int*>(memory_info(pinned).host_pointer);
+  while (*number != rounds && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+  EXPECT_EQ(*number, rounds) << "the stream that no thread waited for did not end within 20 s";
+  for (const weir_event event : events) call(table().event_destroy, event);
+  call(table().memory_free, pinned);
+  call(table().stream_destroy, alone);
+}
+
+// Kernels keep one pipeline for each block.
+TEST_F(Open, LaunchesOfManyThreadsRunInTheirBlocks) {
+  constexpr int launches = 300, words = 24, of_block = 7;
+  const weir_allocation memory = allocate(device, 2 * launches * words * 4);
+  for (int load = 0; load < 2; ++load) {  // the second time with objects that the first one used
+    const weir_module module = load_kernel(device, "shape");
+    const weir_kernel kernel = find(module, "shape", 8);
+    const auto block_of = [](int thread, int i) {
+      return static_cast<std::uint32_t>((thread + 1) * i % 3 + 1);
+    };
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 2; ++thread)
+      threads.emplace_back([&, thread] {
+        const weir_stream stream = new_stream(device);
+        for (int i = 0; i < launches; ++i) {
+          const std::uint64_t result = address(memory) + 4 * words * (thread * launches + i);
+          const weir_launch launch = launch_of(kernel, &result, 8, 1, block_of(thread, i));
+          call(table().kernel_launch, stream, &launch);
+        }
+        call(table().stream_synchronize, stream);
+        call(table().stream_destroy, stream);
+      });
+    for (std::thread& thread : threads) thread.join();
+    const weir_stream stream = new_stream(device);
+    const auto result = read<std::uint32_t>(stream, memory, 2 * launches * words);
+    for (int thread = 0; thread < 2; ++thread)
+      for (int i = 0; i < launches; ++i) {
+        const std::uint32_t packed = result[words * (thread * launches + i) + of_block];
+        ASSERT_EQ(packed >> 15 & 31, block_of(thread, i)) << "launch " << i << " of thread " << thread;
+      }
+    const std::uint8_t zero = 0;
+    call(table().fill, stream, memory, 0ull, std::uint64_t{2 * launches * words * 4},
+         static_cast<const void*>(&zero), 1u);
+    call(table().stream_synchronize, stream);
+    call(table().stream_destroy, stream);
+    call(table().module_unload, module);
+  }
+  call(table().memory_free, memory);
 }
 
 TEST_F(Open, LargeCopiesOfPageableMemoryAreExact) {

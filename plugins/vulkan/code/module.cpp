@@ -154,10 +154,16 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
   // A module declares its dynamic memory as an array, which must not be empty.
   const Key key{launch.block[0], launch.block[1], launch.block[2],
                 std::max(launch.dynamic_shared_bytes, 16u)};
+  // Acquire: another thread may have stored the pointer, after it wrote the entry.
+  if (const auto* last = last_.load(std::memory_order_acquire); last && last->first == key)
+    return last->second;
   std::lock_guard lock(mutex_);
-  if (const auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
+  if (const auto found = pipelines_.find(key); found != pipelines_.end()) {
+    last_.store(&*found, std::memory_order_release);
+    return found->second;
+  }
   const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
-  const VkSpecializationInfo constants{4, entries, sizeof key, key.data()};
+  const VkSpecializationInfo constants{4, entries, sizeof key, &key};
   auto create = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   create.stage = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -170,14 +176,15 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
       device->vk.vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &create, nullptr, &made);
   if (result < 0)
     raise(result, sdk::format_text("compile kernel '%.128s' for blocks of %u x %u x %u threads", name.c_str(),
-                                   key[0], key[1], key[2]));
+                                   key.x, key.y, key.z));
   device->cache_changed.store(true, std::memory_order_relaxed);
-  pipelines_.emplace(key, made);
+  last_.store(&*pipelines_.emplace(key, made).first, std::memory_order_release);
   return made;
 }
 
 void Kernel::unload() noexcept {
   std::lock_guard lock(mutex_);
+  last_.store(nullptr, std::memory_order_relaxed);  // no other call uses a kernel that is being unloaded
   for (const auto& [key, pipeline] : pipelines_)
     device->vk.vkDestroyPipeline(device->handle, pipeline, nullptr);
   pipelines_.clear();

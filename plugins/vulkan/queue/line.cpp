@@ -81,8 +81,16 @@ Range Line::scratch(std::uint64_t size) {
   return range;
 }
 
+/// Takes no lock. No other thread adds steps, because the caller holds `recording`. A step leaves `steps` or
+/// `in_flight` in the critical section that stores `completed`, so equal positions mean that none is left. If
+/// this load returns an older position, the batch stays open until the thread that stores the last position
+/// flushes the line. That flush cannot have come first: `recording` would order the store before this load.
+bool Line::is_idle() const noexcept {
+  return completed.load(std::memory_order_acquire) == last_;
+}
+
 void Line::end_operation() {
-  if (++open_->operations >= batch_operations || device.scheduler.is_idle(*this)) close();
+  if (++open_->operations >= batch_operations || is_idle()) close();
 }
 
 void Line::wait(const Mark& mark) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "memory/heap.hpp"
+#include "queue/fifo.hpp"
 
 namespace weir::vulkan {
 
@@ -73,15 +74,14 @@ class Line : public std::enable_shared_from_this<Line> {
   Mark here();
 
   // -- Guarded by the scheduler's mutex. --
-  std::deque<Step> steps;                                         ///< closed and not yet submitted
-  std::deque<std::pair<std::uint64_t, std::uint64_t>> in_flight;  ///< positions and values on the queue
+  Fifo<Step> steps;                                         ///< closed and not yet submitted
+  Fifo<std::pair<std::uint64_t, std::uint64_t>> in_flight;  ///< positions and values on the queue
   bool host_running = false;
   std::vector<std::shared_ptr<Line>> waiters;  ///< lines to look at when this one advances
   std::optional<sdk::Failure> failure;         ///< of the line's work; reported once
   std::condition_variable changed;
-  bool idle() const noexcept { return steps.empty() && in_flight.empty() && !host_running; }
 
-  std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> completed{0};  ///< stored under the scheduler's mutex, read without it
 
   /// Returns a command buffer whose batch is complete. Thread-safe.
   void recycle(VkCommandBuffer buffer) noexcept;
@@ -89,6 +89,8 @@ class Line : public std::enable_shared_from_this<Line> {
  private:
   void ensure_open();
   void close();
+  /// Whether all closed steps are complete.
+  bool is_idle() const noexcept;
 
   struct Chunk {
     Range range;

@@ -59,14 +59,16 @@ void Scheduler::release(Queue& queue) noexcept {
 
 void Scheduler::append(Line& line, Step step) {
   std::lock_guard lock(mutex_);
-  line.steps.push_back(std::move(step));
+  // Most steps are batches that can start at once.
+  if (line.steps.empty() && !step.host && is_ready(line, step)) {
+    ++unfinished_;
+    submit(line, std::move(step));
+    if (!line.waiters.empty()) advance(std::exchange(line.waiters, {}));
+    return;
+  }
+  line.steps.push(std::move(step));
   ++unfinished_;
   advance({line.shared_from_this()});
-}
-
-bool Scheduler::is_idle(Line& line) {
-  std::lock_guard lock(mutex_);
-  return line.idle();
 }
 
 void Scheduler::report(Line& line) {
@@ -79,9 +81,26 @@ void Scheduler::report(Line& line) {
 }
 
 void Scheduler::wait_quietly(const Mark& mark) {
-  if (!mark.line) return;
+  if (mark.is_complete()) return;
+  Line& line = *mark.line;
   std::unique_lock lock(mutex_);
-  mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
+  while (!mark.is_complete()) {
+    const auto flying = line.in_flight.items();
+    const auto step =
+        std::ranges::lower_bound(flying, mark.position, {}, [](const auto& one) { return one.first; });
+    if (step == flying.end()) {  // held back, or a call on the host
+      line.changed.wait(lock);
+      continue;
+    }
+    Queue& queue = line.queue;
+    const std::uint64_t value = step->second;
+    queue.awaited.push_back(value);
+    lock.unlock();
+    wait_for(queue, value);
+    end_steps(queue, device_.is_lost() ? ~std::uint64_t{0} : value);
+    lock.lock();
+    queue.awaited.erase(std::ranges::find(queue.awaited, value));  // the step is complete
+  }
 }
 
 void Scheduler::wait(const Mark& mark) {
@@ -113,9 +132,7 @@ bool Scheduler::advance_one(Line& line) {
     start_host(line);
     return false;  // the position is complete only when the call has returned
   }
-  Step taken = std::move(step);
-  line.steps.pop_front();
-  submit(line, std::move(taken));
+  submit(line, line.steps.pop());
   return true;
 }
 
@@ -123,9 +140,8 @@ bool Scheduler::advance_one(Line& line) {
 /// be held back.
 bool Scheduler::is_ready(Line& line, Step& step) {
   const auto is_certain = [&](const Mark& mark) {
-    const auto& flying = mark.line->in_flight;
-    const bool submitted =
-        std::ranges::any_of(flying, [&](const auto& one) { return one.first >= mark.position; });
+    const auto flying = mark.line->in_flight.items();
+    const bool submitted = !flying.empty() && flying.back().first >= mark.position;
     if (!submitted || step.host) return false;
     return &mark.line->queue == &line.queue || line.queue.lines == 1;
   };
@@ -144,24 +160,25 @@ bool Scheduler::is_ready(Line& line, Step& step) {
 
 void Scheduler::submit(Line& line, Step step) {
   Queue& queue = line.queue;
-  std::vector<VkSemaphoreSubmitInfo> waits;
+  semaphore_waits_.clear();
   for (const Mark& mark : step.waits) {
-    const auto& flying = mark.line->in_flight;
+    const auto flying = mark.line->in_flight.items();
     const auto found =
         std::ranges::find_if(flying, [&](const auto& one) { return one.first >= mark.position; });
     auto wait = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
     wait.semaphore = mark.line->queue.semaphore;
     wait.value = found->second;
     wait.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    waits.push_back(wait);
+    semaphore_waits_.push_back(wait);
   }
-  const VkResult result = device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, waits);
+  const VkResult result =
+      device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, semaphore_waits_);
   // Without the submission the queue's semaphore would never reach later values. The watcher ends all steps
   // of a lost device.
   if (result < 0) device_.lose(result, "submit work to a queue");
   step.value = ++queue.value;
-  line.in_flight.emplace_back(step.position, step.value);
-  queue.in_flight.push_back({line.shared_from_this(), std::move(step)});
+  line.in_flight.push({step.position, step.value});
+  queue.in_flight.push({line.shared_from_this(), std::move(step)});
   queue.work.notify_one();
 }
 
@@ -228,8 +245,7 @@ void Scheduler::start_host(Line& line) {
 void Scheduler::end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept {
   {
     std::lock_guard lock(mutex_);
-    Step step = std::move(line->steps.front());
-    line->steps.pop_front();
+    Step step = line->steps.pop();
     line->host_running = false;
     if (failure && !line->failure) line->failure = std::move(failure);
     finish(*line, step);
@@ -254,7 +270,10 @@ void Scheduler::finish(Line& line, Step& step) noexcept {
 void Scheduler::watch(Queue& queue) {
   std::unique_lock lock(mutex_);
   while (true) {
-    queue.work.wait(lock, [&] { return !queue.in_flight.empty() || stopping_; });
+    queue.work.wait(lock, [&] {
+      if (queue.in_flight.empty()) return stopping_;
+      return std::ranges::find(queue.awaited, queue.in_flight.front().step.value) == queue.awaited.end();
+    });
     if (queue.in_flight.empty()) return;
     const std::uint64_t next = queue.in_flight.front().step.value;
     lock.unlock();
@@ -264,17 +283,20 @@ void Scheduler::watch(Queue& queue) {
       reached = ~std::uint64_t{0};
     else if (device_.vk.vkGetSemaphoreCounterValue(device_.handle, queue.semaphore, &reached) < 0)
       reached = next;
+    end_steps(queue, reached);
     lock.lock();
-    end_steps(queue, reached, lock);
   }
 }
 
-void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock) {
+/// Ends the steps whose values the queue has reached, unless another thread has ended them. No mutex is held.
+void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
+  std::unique_lock turn(queue.ending);
+  std::unique_lock lock(mutex_);
   std::vector<Queue::Submitted> done;
-  while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached) {
-    done.push_back(std::move(queue.in_flight.front()));
-    queue.in_flight.pop_front();
-  }
+  while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached)
+    done.push_back(queue.in_flight.pop());
+  // The queue's thread may have left these steps to the caller; the next one may be its own.
+  if (!queue.in_flight.empty()) queue.work.notify_one();
   lock.unlock();
   for (Queue::Submitted& one : done) {
     for (const auto& call : one.step.after) call();
@@ -288,18 +310,18 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<
     // whose threads may be late.
     for (const Mark& mark : one.step.waits) mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
     Line& line = *one.line;
-    line.in_flight.pop_front();
+    line.in_flight.pop();
     finish(line, one.step);
     for (auto& waiter : line.waiters) lines.push_back(std::move(waiter));
     line.waiters.clear();
-    if (std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
+    if (!line.steps.empty() && std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
   }
   advance(std::move(lines));
   if (unfinished_ == 0) idle_.notify_all();
   lock.unlock();
+  turn.unlock();
   for (Queue::Submitted& one : done) flush_quietly(*one.line);
   done.clear();  // may end lines, which must not happen under the mutex
-  lock.lock();
 }
 
 }  // namespace weir::vulkan

@@ -8,7 +8,9 @@
 // another in a cycle, in whatever order streams record and wait for events.
 //
 // Each queue has one timeline semaphore, whose value counts its submissions, and one thread, which waits for
-// the next value, ends the steps that have run and submits those that they held back.
+// the next value, ends the steps that have run and submits those that they held back. A thread of the program that
+// waits for a submitted step does the same for it and all earlier ones of its queue. The queue's thread leaves
+// that step to it, so that only one thread is woken.
 #pragma once
 
 #include <span>
@@ -30,10 +32,15 @@ struct Queue {
     Step step;
   };
   std::uint64_t value = 0;  ///< of the last submission
-  std::deque<Submitted> in_flight;
+  Fifo<Submitted> in_flight;
   std::uint32_t lines = 0;  ///< streams that use the queue
   std::condition_variable work;
   std::thread watcher;
+  std::vector<std::uint64_t> awaited;  ///< values whose steps threads of the program wait for and end
+
+  /// Held by the thread that ends steps, from their removal from `in_flight` until they are complete, so that
+  /// the order of the queue is kept. Locked before the scheduler's mutex.
+  std::mutex ending;
 };
 
 class Scheduler {
@@ -51,7 +58,6 @@ class Scheduler {
 
   /// Appends a closed step and submits the steps that are ready. The caller holds the line's recording mutex.
   void append(Line& line, Step step);
-  bool is_idle(Line& line);
   /// Blocks until the mark is complete. Throws the line's failure, once.
   void wait(const Mark& mark);
   /// Like wait, without the failure.
@@ -73,7 +79,7 @@ class Scheduler {
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
   void watch(Queue& queue);
-  void end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock);
+  void end_steps(Queue& queue, std::uint64_t reached) noexcept;
   void finish(Line& line, Step& step) noexcept;
 
   Device& device_;
@@ -81,6 +87,7 @@ class Scheduler {
   std::condition_variable idle_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::uint32_t urgent_ = 0;
+  std::vector<VkSemaphoreSubmitInfo> semaphore_waits_;  ///< of the step that is being submitted
   std::uint64_t unfinished_ = 0;  ///< steps that were appended and are not complete
   bool stopping_ = false;
   Workers workers_;

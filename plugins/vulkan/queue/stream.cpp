@@ -58,7 +58,7 @@ void Stream::synchronize() {
     std::lock_guard lock(line->recording);
     end = line->mark();
   }
-  device->scheduler.wait(end);
+  device->scheduler.wait_quietly(end);
   device->scheduler.report(*line);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "figures.hpp"
+
 namespace weir::bench::gpu {
 namespace {
 

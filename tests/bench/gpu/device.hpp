@@ -2,7 +2,6 @@
 // Weir's side of the cases: the device under test, and precompiled kernels that both sides run.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -25,9 +24,5 @@ KernelFunction spin();
 
 /// Cycles of spin() for a duration in microseconds.
 std::uint64_t cycles_for(double microseconds);
-
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace weir::bench::gpu

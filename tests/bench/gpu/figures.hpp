@@ -3,10 +3,21 @@
 // target.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 namespace weir::bench::gpu {
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Thrown by a case that cannot run on this machine, with the reason.
+struct Skipped : std::runtime_error {
+  explicit Skipped(const std::string& reason) : std::runtime_error("skipped: " + reason) {}
+};
 
 /// The two sides of a case, ready to run. Each call takes one sample and returns seconds per unit of work.
 struct Sides {

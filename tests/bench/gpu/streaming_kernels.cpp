@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory-bound kernels on 3 GiB of random data: copy, triad, dot, sum.
 #include "against_twin.hpp"
+#include "kernels.hpp"
 
 namespace weir::bench::gpu {
 namespace {
@@ -34,14 +35,6 @@ void add_copy() {
                  [=] { expect_equal(a, b, 0, "copy"); });
            },
        .samples = 21});
-}
-
-const auto& triad() {
-  static const Kernel kernel{"triad",
-                             [](View<float> a, View<const float> b, View<const float> c, Value<float> s) {
-                               range_for(a.size(), [&](Index i) { a[i] = b[i] + s * c[i]; });
-                             }};
-  return kernel;
 }
 
 Sides triad_sides() {

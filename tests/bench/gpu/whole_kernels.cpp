@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other kernels: a stencil, all pairs of bodies, small systems of equations, counting.
-#include <vector>
-
 #include "against_twin.hpp"
+#include "kernels.hpp"
 
 namespace weir::bench::gpu {
 namespace {
@@ -13,13 +12,6 @@ void add_stencil() {
        .bar = at_least<970>(),
        .prepare =
            [] {
-             static const Kernel stencil{
-                 "stencil", [](View<float, 2> out, View<const float, 2> in) {
-                   range_for(range(1, in.extent(0) - 1), range(1, in.extent(1) - 1), [&](Index i, Index j) {
-                     out(i, j) =
-                         0.2f * (in(i, j) + in(i, j - 1) + in(i, j + 1) + in(i - 1, j) + in(i + 1, j));
-                   });
-                 }};
              constexpr int n = 16384;
              struct State {
                Array<float, 2> in = device().array<float>(n, n), ours = device().array<float>(n, n),
@@ -29,7 +21,7 @@ void add_stencil() {
              fill_random(state->in.flat());
              state->ours.fill(0.0f), state->theirs.fill(0.0f);
              return sides(
-                 10, [=](const Stream& s) { stencil(s, state->ours, state->in); },
+                 10, [=](const Stream& s) { stencil()(s, state->ours, state->in); },
                  [=, out = state->theirs.device_address(), in = state->in.device_address()](
                      int v, CUstream s) { return twin().stencil(v, out, in, n, n, s); },
                  [=] { expect_equal(state->ours.flat(), state->theirs.flat(), 1e-6, "stencil"); });
@@ -37,27 +29,18 @@ void add_stencil() {
        .samples = 21});
 }
 
-using Body = Vec<float, 4>;  // position and mass; acceleration
-
 struct Bodies {
   static constexpr int n = 1 << 16;
   Array<Body> start = device().array<Body>(n), ours = device().array<Body>(n),
               theirs = device().array<Body>(n);
 };
 
-template <class K>
-Sides nbody_sides(const K& kernel) {
+Sides nbody_sides() {
   constexpr int n = Bodies::n;
   auto state = std::make_shared<Bodies>();
-  std::vector<Body> start(n);
-  for (int i = 0; i < n; ++i) {
-    const float t = static_cast<float>(i);
-    start[static_cast<std::size_t>(i)] = {std::sin(12.9f * t), std::sin(78.2f * t), std::sin(37.7f * t),
-                                          0.5f + std::abs(std::sin(t))};
-  }
-  state->start.copy_from(device().default_stream(), start);
+  state->start.copy_from(device().default_stream(), start_of_bodies(n));
   return sides(
-      2, [=, &kernel](const Stream& s) { kernel(s, state->ours, state->start, 1e-3f); },
+      2, [=](const Stream& s) { nbody()(s, state->ours, state->start, 1e-3f); },
       [=, out = state->theirs.device_address(), in = state->start.device_address()](int v, CUstream s) {
         return twin().nbody(v, out, in, n, 1e-3f, s);
       },
@@ -69,35 +52,11 @@ Sides nbody_sides(const K& kernel) {
       });
 }
 
-void pull_of_all(View<Body> out, View<const Body> bodies, Value<float> softening) {
-  range_for(bodies.size(), [&](Index i) {
-    Value<Body> me = bodies[i];
-    Var<float> x = 0.0f, y = 0.0f, z = 0.0f;
-    for_(0, bodies.size(), [&](Index j) {
-      Value<Body> other = bodies[j];
-      Value<float> dx = other[0] - me[0], dy = other[1] - me[1], dz = other[2] - me[2];
-      Value<float> inverse = rsqrt(dx * dx + dy * dy + dz * dz + softening);
-      Value<float> force = other[3] * inverse * inverse * inverse;
-      x += force * dx;
-      y += force * dy;
-      z += force * dz;
-    });
-    out[i][0] = x;
-    out[i][1] = y;
-    out[i][2] = z;
-    out[i][3] = 0.0f;
-  });
-}
-
 void add_nbody() {
   add({.name = "nbody_65536_fast",
        .peer = "nvcc -O3",
        .bar = at_least<970>(),
-       .prepare =
-           [] {
-             static const Kernel kernel{"nbody", &pull_of_all, KernelOptions{.fast_math = true}};
-             return nbody_sides(kernel);
-           },
+       .prepare = nbody_sides,
        .samples = 11});
 }
 
@@ -154,12 +113,6 @@ void add_counting(const char* name, unsigned bins) {
        .bar = at_least<970>(),
        .prepare =
            [=] {
-             static const Kernel count{"histogram", [](View<std::uint32_t> h, View<const std::uint32_t> keys,
-                                                       Value<std::uint32_t> mask) {
-                                         range_for(keys.size(), [&](Index i) {
-                                           atomic_add(h[cast<std::int64_t>(keys[i] & mask)], 1u);
-                                         });
-                                       }};
              static const Kernel draw{"keys", [](View<std::uint32_t> x) {
                                         range_for(x.size(), [&](Index i) { x[i] = random<std::uint32_t>(); });
                                       }};
@@ -176,7 +129,7 @@ void add_counting(const char* name, unsigned bins) {
              return sides(
                  5,
                  [=](const Stream& s) {
-                   count(s, state->ours, state->keys, bins - 1);
+                   histogram()(s, state->ours, state->keys, bins - 1);
                    ++state->our_runs;
                  },
                  [=, to = state->theirs.device_address(), from = state->keys.device_address()](int v,
@@ -187,17 +140,7 @@ void add_counting(const char* name, unsigned bins) {
                  },
                  [=] {
                    device().synchronize();
-                   for (std::uint32_t i = 0; i < 16; ++i) {
-                     const std::int64_t bin = i * (bins / 16);
-                     // Counts wrap around at 2^32, and the two sides ran different numbers of times.
-                     const auto ours =
-                         static_cast<std::uint32_t>(at<std::uint32_t>(state->ours, bin) * state->their_runs);
-                     const auto theirs =
-                         static_cast<std::uint32_t>(at<std::uint32_t>(state->theirs, bin) * state->our_runs);
-                     if (ours != theirs)
-                       throw std::runtime_error("histogram: the counts of bin " + std::to_string(bin) +
-                                                " differ");
-                   }
+                   expect_equal_counts(state->ours, state->our_runs, state->theirs, state->their_runs);
                  });
            },
        .samples = 21});
