@@ -147,6 +147,15 @@ TEST(PtxEntry, SaysHowManyThreadsItRunsWith) {
   EXPECT_EQ(ptx.object.entries[0].block_share, 4u);  // chunks
 }
 
+TEST(PtxEntry, BoundsTheRegistersSoThatThreadsAreResident) {
+  std::string text = dot;
+  text.insert(text.find('\n', text.find("kernel ")), " min_resident_threads 600");
+  const Ptx ptx = compile(text, everything);
+  EXPECT_THAT(ptx.entry(0), HasSubstr(".minnctapersm 3"));  // of 256 threads
+  EXPECT_THAT(ptx.entry(1), HasSubstr(".minnctapersm 1"));  // of 1024
+  EXPECT_THAT(compile(dot, everything).entry(0), Not(HasSubstr(".minnctapersm")));
+}
+
 TEST(PtxEntry, OfASerialTaskRunsInOneThread) {
   const Ptx ptx = compile(R"(weir-ir 1
 kernel "first"

@@ -250,7 +250,10 @@ class PtxModel final : public GpuModel {
     entry.addFnAttr("target-cpu", cpu_);
     entry.addFnAttr("target-features", features_);
     entry.addFnAttr("no-trapping-math", "true");
-    entry.addFnAttr("nvvm.maxntid", std::to_string(block_threads(kernel, task)));
+    const std::uint32_t threads = block_threads(kernel, task);
+    entry.addFnAttr("nvvm.maxntid", std::to_string(threads));
+    if (const std::uint32_t resident = kernel.options.min_resident_threads)
+      entry.addFnAttr("nvvm.minctasm", std::to_string((resident + threads - 1) / threads));
     if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
 
