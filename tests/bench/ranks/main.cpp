@@ -6,8 +6,8 @@
 //
 // A CASE is the beginning of names; without one, all cases run. --smaller divides the extents of arrays, for
 // trials on CPUs: WEIR_CPU_DEVICES=2 weir-bench-ranks --driver cpu --smaller 16 --cells 500 --steps 20
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
@@ -71,7 +71,8 @@ bool is_wanted(const Words& words, const std::string& name) {
   return false;
 }
 
-void print(const Row& row) {
+void print(Row row) {
+  std::replace(row.words.begin(), row.words.end(), '\n', ' ');
   std::printf("%-34s %12.3f %12.3f %-8s %9.3f  %-15s %-7s %s\n", row.name.c_str(), row.ours, row.against,
               row.units.c_str(), row.figure, row.bar.empty() ? "-" : row.bar.c_str(),
               row.wrong         ? "FAILED"
