@@ -218,7 +218,7 @@ std::vector<Row> by_hand(const Options& options, std::int64_t rows, std::int64_t
     if (result == -1) return table;
     row.ours = together * 1e6;
     row.against = alone * 1e6;
-    row.figure = alone / together;
+    if (result == 0) row.figure = alone / together;
     row.words = result == 0 ? words : std::string(words) + ": error " + std::to_string(result);
     row.wrong = result != 0;
     table.push_back(row);
