@@ -5,7 +5,7 @@ import re
 from .run import cuda_tool, tail
 
 TWIN = "libweir-bench-twin-ranks.so"
-LIMIT = 150  # seconds for a case
+LIMIT = 240  # seconds for a case
 
 
 def compile_twin(proof):
@@ -28,7 +28,7 @@ def prove(proof):
     program = proof.program("weir-bench-ranks")
     twin = compile_twin(proof)
     common = [program, "--driver", proof.device] + (["--twin", twin] if twin else [])
-    cpu = [program, "--driver", "cpu", "--cells", "1000", "--steps", "20"]
+    cpu = [program, "--driver", "cpu", "--cells", "1000", "--steps", "100"]
     listed = proof.run([*common, "--list"], 30, "ranks.log").text.split()
     lines, met, judged = [], 0, 0
     for case, command in [(case, common) for case in listed] + [("river_cpu", cpu)]:
