@@ -230,6 +230,28 @@ std::string joined_by(const std::function<Communicator(std::uint32_t)>& join_ran
   return names[0];
 }
 
+// A driver may free pinned memory only after all work of the process.
+TEST(RcclOfThreads, PinnedMemoryIsDestroyedWhileAnotherRankWaits) {
+  const Ranks ranks("3", "5");
+  run_ranks([] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device);
+    const Stream stream = device.create_stream();
+    const auto x = device.array<int>(stream, 100);
+    x.fill(stream, 1);
+    stream.synchronize();  // so that the memory is freed at once
+    {
+      const PinnedArray<int> pinned = device.pinned_array<int>(10);
+      if (world.rank() == 1) std::this_thread::sleep_for(300ms);
+    }
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    EXPECT_EQ(x.to_host(stream), std::vector<int>(100, 3));
+    const PinnedArray<int> again = device.pinned_array<int>(10);
+    EXPECT_EQ(again[9], 0);
+  });
+}
+
 TEST(RcclOfThreads, IsJoinedWithDifferentDevices) {
   const Ranks ranks("3");
   std::atomic<std::uint32_t> devices{0};

@@ -10,6 +10,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 
 namespace weir::detail {
@@ -112,6 +113,7 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   rank_ = info.rank;
   size_ = info.size;
   has_threads_ = size_ > 1 && (capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
+  if (has_threads_ && options.device) options.device->state()->streams.note_ranks();
   if (threads) devices_ = threads->complete(options.address);
   try {
     thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
