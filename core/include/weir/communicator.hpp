@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <weir/array.hpp>
 #include <weir/device.hpp>
 #include <weir/export.hpp>
@@ -110,8 +111,12 @@ WEIR_API Communicator join(const JoinOptions& options);
 /// Error{invalid} when WEIR_RANKS is more than 1 and run_ranks() did not start this thread, or a launcher
 /// started this process. WEIR_RANK_LIMIT sets the limit in seconds, WEIR_COMMUNICATOR names the communicator.
 WEIR_API Communicator join();
-/// As join(), with JoinOptions::device.
+/// As join(), with JoinOptions::device. Threads of run_ranks() whose devices are different ones of one driver
+/// join the first usable communicator that takes the memory of that driver (`nccl`, `rccl`). They join
+/// `local` without one, and if a rank gives no device. WEIR_COMMUNICATOR has precedence.
 WEIR_API Communicator join(const Device& device);
+/// As join(device), with JoinOptions::limit.
+WEIR_API Communicator join(const Device& device, std::chrono::milliseconds limit);
 /// As join(), with JoinOptions::limit, for programs whose ranks wait longer for each other than the default.
 /// WEIR_RANK_LIMIT has precedence.
 WEIR_API Communicator join(std::chrono::milliseconds limit);
@@ -127,5 +132,11 @@ WEIR_API void run_ranks(std::uint32_t ranks, const std::function<void()>& rank);
 /// The number of ranks that a launcher has started or that WEIR_RANKS asks for; 1 otherwise. Reads manifests
 /// and the environment; loads no communicator. Throws Error{invalid} if these contradict each other.
 WEIR_API std::uint32_t requested_ranks();
+
+/// The device for this rank, to open before join(device). With a driver's name, or none as for open(), ranks
+/// take the driver's devices in turn: those of open(), then the following ones. A name with an index
+/// ("cuda:1"), also that of WEIR_DEVICE, is the device of all ranks. Outside of run_ranks() and launchers as
+/// open(). Throws as open(), and as join() if the launcher's communicator cannot be used.
+WEIR_API Device open_for_rank(std::string_view name = {});
 
 }  // namespace weir

@@ -15,15 +15,20 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 #include <weir/communicator.hpp>
 #include <weir/error.hpp>
 
 #include "driver/communicator_plugin.hpp"
 #include "driver/gpu_driver.hpp"
 #include "runtime/communicators/staging.hpp"
+#include "runtime/communicators/thread_group.hpp"
 #include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
+
+/// Whether operations of the communicator take the device's memory and streams.
+bool takes_memory(const CommunicatorPlugin& communicator, const Device& device);
 
 class GroupState {
  public:
@@ -84,6 +89,10 @@ class GroupState {
   /// Whether operations take the device's memory and streams, because the rank joined with it.
   bool takes_memory_of(const Device& device) const { return device_ && device_->name() == device.name(); }
 
+  /// The device that each rank gave, if all ranks of the communicator are threads of this process; else
+  /// empty.
+  const std::vector<std::optional<Device>>& devices() const noexcept { return devices_; }
+
   // For the thread that uses the Communicator.
   MessageStatistics messages;
   StagingPool staging;
@@ -98,6 +107,7 @@ class GroupState {
   std::uint32_t rank_, size_;
   bool has_threads_ = false;      ///< other ranks may be threads of this process
   std::optional<Device> device_;  ///< that the rank joined with, if the communicator takes its memory
+  std::vector<std::optional<Device>> devices_;
   weir_group group_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
