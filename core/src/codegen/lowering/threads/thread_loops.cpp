@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
 
 #include "codegen/lowering/body/body_lowering.hpp"
@@ -10,6 +11,7 @@
 #include "codegen/lowering/threads/staging.hpp"
 #include "codegen/lowering/threads/tiles.hpp"
 #include "ir/counters.hpp"
+#include "ir/task.hpp"
 
 namespace weir::codegen {
 
@@ -20,16 +22,28 @@ namespace {
 /// A space with 32-bit indices has fewer iterations than this, so no thread needs a longer step.
 constexpr std::uint64_t index32_limit = std::uint64_t{1} << 30;
 
+/// Whether a launch takes this code only if each loop of the task has few iterations.
+bool is_short_chain(const ir::Task& task) {
+  return task.kind == ir::TaskKind::phases &&
+         std::ranges::none_of(task.body.statements,
+                              [](const ir::Statement& s) { return s.op == ir::Op::repeat; });
+}
+
 /// Traverses this thread's share of a loop once.
 class ThreadLoop : private FunctionPart {
  public:
   ThreadLoop(TaskFunction& f, const Iteration& around, const ir::Statement& loop, const Space& space)
-      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {}
+      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {
+    if (is_long_ && device_.assumptions().no_alias) early_ = early_loads(kernel_, loop_.bodies[0]);
+  }
 
   void run() {
     std::vector<Value*> count = space_.count;  // of places, each a packet or an iteration
     Value* total = space_.total;
-    const std::uint32_t width = packet_width(kernel_, loop_, device_.assumptions());
+    // Few iterations are for as many threads: packets would leave most threads idle, and take several times
+    // the instructions, each of which is fetched for one use.
+    const std::uint32_t width =
+        is_short_chain(task_) ? 1 : packet_width(kernel_, loop_, device_.assumptions());
     f_.lowering.packet_width = width;
     f_.lowering.take(width > 1 ? LoweringPath::packets : LoweringPath::thread_loop);
     if (width > 1) {
@@ -125,7 +139,7 @@ class ThreadLoop : private FunctionPart {
           words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
     if (tiles_ || task_.kind == ir::TaskKind::phases ||
         !has_staged_arrays(kernel_, loop_, device_.assumptions()))
-      return lower_iteration(f_, around_, loop_, indices);
+      return lower_iteration(f_, around_, loop_, indices, nullptr, nullptr, early_ ? &*early_ : nullptr);
     StagedLoops staged(f_, loop_, words_, b_.CreateLoad(words_.type(), position), end);
     lower_iteration(f_, around_, loop_, indices, nullptr, &staged);
   }
@@ -135,6 +149,7 @@ class ThreadLoop : private FunctionPart {
   const Space& space_;
   Words words_;
   const bool is_long_ = has_long_body(kernel_, loop_, device_.assumptions());
+  std::optional<std::vector<const ir::Statement*>> early_;  // the statements of a long body
   std::optional<PacketLoops> packets_;
   std::optional<Tiles> tiles_;
 };
