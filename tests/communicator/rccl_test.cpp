@@ -321,6 +321,30 @@ TEST(LocalOnGpus, ExchangesByPeerCopiesWithoutAWaitOfTheHost) {
   });
 }
 
+// A call that passes through the host waits for an exchange that never ends.
+TEST(LocalOnGpus, AStreamThatHangsIsNamedByTheNextCall) {
+  setenv("WEIR_RANKS", "3", 1);
+  const Local local;
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device, 1s);
+    const Stream stream = device.create_stream();
+    const auto out = device.array<int>(stream, 10), in = device.array<int>(stream, 10);
+    if (world.rank() == 1) stream.call_host([] { std::this_thread::sleep_for(4s); });
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      world.exchange(stream, out, (world.rank() + 1) % size, in, (world.rank() + 2) % size);
+      world.all_reduce(stream, out, Reduction::sum);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("no answer within 1 s: the stream of rank 1 has not reached its exchange"));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  });
+  unsetenv("WEIR_RANKS");
+}
+
 // Arrays of another driver than that of the devices with which the ranks joined.
 TEST(LocalOnGpus, ExchangesArraysOfTheCpuToo) {
   const Ranks ranks("3", "5");

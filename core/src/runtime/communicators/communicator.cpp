@@ -87,6 +87,11 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
     group.last_in_callback = staged;
   }
   staging.begin.record(stream);
+  if (group.peers &&
+      !callbacks) {  // the stream may wait for an exchange, and the group's thread for the stream
+    stream.flush();
+    group.peers->synchronize(staging.begin);
+  }
   group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {

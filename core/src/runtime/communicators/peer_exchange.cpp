@@ -215,17 +215,26 @@ void PeerExchange::check_progress() {
                   std::chrono::duration<double>(limit_).count(), late->first));
 }
 
-void PeerExchange::synchronize(const StreamRef& stream) {
-  stream.flush();
+template <class Mark>
+void PeerExchange::wait_for(const Mark& mark) {
   const auto begin = Clock::now();
-  while (!submitted_.empty() && !stream.query()) {
+  while (!submitted_.empty() && !mark.query()) {
     check_progress();
     if (Clock::now() - begin < 200us)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(50us);
   }
-  stream.synchronize();
+  mark.synchronize();
+}
+
+void PeerExchange::synchronize(const StreamRef& stream) {
+  stream.flush();
+  wait_for(stream);
+}
+
+void PeerExchange::synchronize(const EventRef& event) {
+  wait_for(event);
 }
 
 }  // namespace weir::detail

@@ -38,6 +38,8 @@ class PeerExchange {
   /// As stream.synchronize(). Ends the group if the stream of another rank has not reached its part of an
   /// exchange for the limit.
   void synchronize(const StreamRef& stream);
+  /// As event.synchronize(), likewise.
+  void synchronize(const EventRef& event);
 
  private:
   using SharedEvent = std::shared_ptr<const Event>;
@@ -55,6 +57,8 @@ class PeerExchange {
   SharedEvent record(const StreamRef& stream);
   /// Forgets exchanges that have ended. Throws the failure of the group.
   void check_progress();
+  template <class Mark>
+  void wait_for(const Mark& mark);
   [[noreturn]] void fail(const std::string& words);
   [[noreturn]] void fail_with(std::uint32_t rank);
 
