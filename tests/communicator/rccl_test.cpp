@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -284,12 +285,83 @@ TEST(RcclOfThreads, LocalIsJoinedIfARankGivesNoDevice) {
       "local");
 }
 
+/// The threads of run_ranks() over `local`, although rccl is usable.
+struct Local {
+  Local() { setenv("WEIR_COMMUNICATOR", "local", 1); }
+  ~Local() { unsetenv("WEIR_COMMUNICATOR"); }
+};
+
 TEST(RcclOfThreads, TheEnvironmentHasPrecedence) {
   const Ranks ranks("3");
-  setenv("WEIR_COMMUNICATOR", "local", 1);
-  const std::string name = joined_by([](std::uint32_t) { return join(open_for_rank("amdgpu")); });
-  unsetenv("WEIR_COMMUNICATOR");
-  EXPECT_EQ(name, "local");
+  const Local local;
+  EXPECT_EQ(joined_by([](std::uint32_t) { return join(open_for_rank("amdgpu")); }), "local");
+}
+
+// The stream of one rank is held until all have submitted.
+TEST(LocalOnGpus, ExchangesByPeerCopiesWithoutAWaitOfTheHost) {
+  const Ranks ranks("3", "5");
+  const Local local;
+  std::promise<void> release;
+  std::atomic<int> submitted{0};
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device);
+    EXPECT_EQ(world.name(), "local");
+    const Stream stream = device.create_stream();
+    const std::uint32_t right = (world.rank() + 1) % size, left = (world.rank() + 2) % size;
+    const auto out = device.array<int>(stream, 1000), in = device.array<int>(stream, 1000);
+    if (world.rank() == 1) stream.call_host([held = release.get_future().share()] { held.wait(); });
+    for (int round = 0; round < 20; ++round) {
+      out.fill(stream, static_cast<int>(world.rank()) + round);
+      world.exchange(stream, out, right, in, left);
+    }
+    if (++submitted == 3) release.set_value();
+    world.synchronize(stream);
+    EXPECT_EQ(in.to_host(stream), std::vector<int>(1000, static_cast<int>(left) + 19));
+  });
+}
+
+// A call that passes through the host waits for an exchange that never ends.
+TEST(LocalOnGpus, AStreamThatHangsIsNamedByTheNextCall) {
+  setenv("WEIR_RANKS", "3", 1);
+  const Local local;
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device, 1s);
+    const Stream stream = device.create_stream();
+    const auto out = device.array<int>(stream, 10), in = device.array<int>(stream, 10);
+    if (world.rank() == 1) stream.call_host([] { std::this_thread::sleep_for(4s); });
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      world.exchange(stream, out, (world.rank() + 1) % size, in, (world.rank() + 2) % size);
+      world.all_reduce(stream, out, Reduction::sum);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("no answer within 1 s: the stream of rank 1 has not reached its exchange"));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  });
+  unsetenv("WEIR_RANKS");
+}
+
+// Arrays of another driver than that of the devices with which the ranks joined.
+TEST(LocalOnGpus, ExchangesArraysOfTheCpuToo) {
+  const Ranks ranks("3", "5");
+  const Local local;
+  run_ranks([&] {
+    const Communicator world = join(open_for_rank("amdgpu"));
+    const Device device = world.rank() == 1 ? open("cpu") : open_for_rank("amdgpu");
+    const Stream stream = device.create_stream();
+    const std::uint32_t right = (world.rank() + 1) % size, left = (world.rank() + 2) % size;
+    const auto out = device.array<int>(stream, 1000), in = device.array<int>(stream, 1000);
+    for (int round = 0; round < 20; ++round) {
+      out.fill(stream, static_cast<int>(world.rank()) + round);
+      world.exchange(stream, out, right, in, left);
+    }
+    world.synchronize(stream);
+    EXPECT_EQ(in.to_host(stream), std::vector<int>(1000, static_cast<int>(left) + 19));
+  });
 }
 
 TEST(RcclOfThreads, AStartThatFailsNamesTheOtherWay) {

@@ -4,7 +4,8 @@
 // Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
 // submit: they begin after the stream's earlier work, and its later work begins after them. Arrays travel
 // through pinned host memory, unless the rank joined with their device and the communicator takes its memory
-// (`nccl`, `rccl`). One thread at a time uses a Communicator.
+// (`nccl`, `rccl`). Over `local`, exchange() copies between devices with peer copies with which the ranks
+// joined. One thread at a time uses a Communicator.
 //
 // When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
 // ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of
@@ -98,7 +99,8 @@ struct JoinOptions {
   bool validate = false;                    ///< compare the calls of all ranks; `local` always does
   std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
   /// Whose arrays pass without the host if the communicator takes its memory. Each rank then needs a device
-  /// of its own, and all ranks must give one.
+  /// of its own, and all ranks must give one. If all ranks of a group of `local` give one, and each two are
+  /// the same or have peer copies, exchange() waits until the other ranks have submitted theirs.
   std::optional<Device> device{};
 };
 

@@ -115,6 +115,7 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   has_threads_ = size_ > 1 && (capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
   if (has_threads_ && options.device) options.device->state()->streams.note_ranks();
   if (threads) devices_ = threads->complete(options.address);
+  if (are_peers(devices_)) peers.emplace(*this, threads, options.limit);
   try {
     thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
   } catch (const std::exception& error) {
@@ -228,9 +229,14 @@ void GroupState::check() const {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) throw Error(*failure_);
-    if (!device_ || !queued_.empty()) return;
+    if ((!device_ && !peers) || !queued_.empty()) return;
   }
   Status status;
+  if (peers) {  // an exchange of nothing would count as a call
+    weir_group_info info{};
+    info.struct_size = sizeof info;
+    if (plugin_.table().group_get_info(group_, &info, &status) == WEIR_OK && info.failed_rank < 0) return;
+  }
   const weir_result result = plugin_.table().exchange(group_, 0, nullptr, nullptr, &status);
   if (result != WEIR_OK) throw failure_of(result, status);
 }

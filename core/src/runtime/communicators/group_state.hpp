@@ -21,6 +21,7 @@
 
 #include "driver/communicator_plugin.hpp"
 #include "driver/gpu_driver.hpp"
+#include "runtime/communicators/peer_exchange.hpp"
 #include "runtime/communicators/staging.hpp"
 #include "runtime/communicators/thread_group.hpp"
 #include "runtime/streams/stream_state.hpp"
@@ -96,6 +97,7 @@ class GroupState {
   // For the thread that uses the Communicator.
   MessageStatistics messages;
   StagingPool staging;
+  std::optional<PeerExchange> peers;  ///< exchanges of ranks that are threads, if their devices allow it
   std::shared_ptr<const Staged> last_in_callback;  ///< the last call that waits in a callback of a GPU
 
  private:
