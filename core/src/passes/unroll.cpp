@@ -118,7 +118,8 @@ class Unrolling {
     const auto low = constant(loop.operands[0]), high = constant(loop.operands[1]),
                step = constant(loop.operands[2]);
     if (!low || !high || !step || *step != 1) return false;
-    if (*low<*high&& static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low)> max_iterations)
+    if (*low < *high &&
+        static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low) > max_iterations)
       return false;
     if (jumps(loop.bodies[0]) || can_fail(loop, kernel_.options) || ir::prints(loop)) return false;
     const bool is_outermost = !outermost_;
