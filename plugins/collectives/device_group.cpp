@@ -100,11 +100,7 @@ DeviceGroup::~DeviceGroup() {
   abort_communicator();
   try {
     const Current current(context_);
-    for (const Pending& pending : pending_) {
-      destroy_event(pending.begin);
-      destroy_event(pending.end);
-    }
-    for (void* const event : events_) destroy_event(event);
+    pending_.destroy_events();
     destroy_stream(stream_);
     release(scratch_);
   } catch (const sdk::Failure&) {  // the device is lost, with all of it
@@ -124,46 +120,35 @@ void DeviceGroup::abort_communicator() noexcept {
   if (locked) using_.unlock();
 }
 
-void* DeviceGroup::event() {
-  if (events_.empty()) return create_event();
-  void* const made = events_.back();
-  events_.pop_back();
-  return made;
+// Outside of using_: the watch must be able to end the operations that this waits for.
+PendingOperations::Entry* DeviceGroup::take_entry() {
+  const Current current(context_);
+  for (unsigned round = 0;; ++round) {
+    ranks_.check();
+    if (PendingOperations::Entry* const entry = pending_.take()) return entry;
+    std::this_thread::sleep_for(round < 100 ? 10us : 200us);
+  }
 }
 
 void DeviceGroup::submit(void* stream, Operation operation, const Call& call) {
   void* const on = stream ? stream : stream_;
-  void* end = nullptr;
-  {
+  PendingOperations::Entry* const entry = take_entry();
+  entry->operation = std::move(operation);
+  entry->number = ranks_.collectives();
+  try {
     const std::lock_guard guard(using_);
     ranks_.check();
     const Current current(context_);
-    Pending pending{std::move(operation), ranks_.collectives(), nullptr, nullptr};
-    {
-      const std::lock_guard lock(mutex_);
-      pending.begin = event();
-      pending.end = end = event();
-    }
-    const auto recorded = [&] {
-      const std::lock_guard lock(mutex_);
-      pending_.push_back(std::move(pending));
-    };
-    try {
-      record_event(pending.begin, on);
-      call(nccl(), comm_, on);
-      record_event(pending.end, on);
-    } catch (const sdk::Failure& failure) {
-      {
-        const std::lock_guard lock(mutex_);
-        events_.push_back(pending.begin);
-        events_.push_back(pending.end);
-      }
-      ranks_.check();
-      ranks_.fail(static_cast<int>(ranks_.rank()),
-                  format_text("rank %u: %s", ranks_.rank(), failure.message.c_str()));
-    }
-    recorded();
+    record_event(entry->begin, on);
+    call(nccl(), comm_, on);
+    record_event(entry->end, on);
+  } catch (const sdk::Failure& failure) {
+    pending_.withdraw(entry);
+    ranks_.check();
+    ranks_.fail(static_cast<int>(ranks_.rank()),
+                format_text("rank %u: %s", ranks_.rank(), failure.message.c_str()));
   }
+  pending_.submitted(entry, on);
   if (stream) return;
   drain();
   ranks_.check();
@@ -171,31 +156,14 @@ void DeviceGroup::submit(void* stream, Operation operation, const Call& call) {
 
 void DeviceGroup::drain() {
   const auto until = Clock::now() + ranks_.limit() + 1s;
-  for (unsigned round = 0; Clock::now() < until; ++round) {
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase_if(pending_, [&](const Pending& pending) {
-        if (query_event(pending.end) == EventState::pending) return false;
-        events_.push_back(pending.begin);
-        events_.push_back(pending.end);
-        return true;
-      });
-      if (pending_.empty()) return;
-    }
+  for (unsigned round = 0; !pending_.collect() && Clock::now() < until; ++round)
     std::this_thread::sleep_for(round < 100 ? 10us : 200us);
-  }
 }
 
 void DeviceGroup::look() noexcept try {
   if (ranks_.has_failed()) {
     abort_communicator();
-    const std::lock_guard lock(mutex_);
-    std::erase_if(pending_, [&](const Pending& pending) {
-      if (query_event(pending.end) == EventState::pending) return false;
-      events_.push_back(pending.begin);
-      events_.push_back(pending.end);
-      return true;
-    });
+    pending_.collect();
     return;
   }
   look_at_operations();
@@ -204,48 +172,12 @@ void DeviceGroup::look() noexcept try {
 }
 
 void DeviceGroup::look_at_operations() {
-  struct Late {
-    const char* name;
-    std::uint64_t number;
-    std::vector<std::uint32_t> peers;
-  };
-  std::optional<Late> late;
-  std::string failure;
-  std::vector<std::pair<const char*, std::uint64_t>> begun;
-  bool ask = false;
-  std::uint64_t waiting = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto now = Clock::now();
-    for (auto at = pending_.begin(); at != pending_.end();) {
-      const EventState end = query_event(at->end);
-      if (end != EventState::pending) {
-        if (end == EventState::failed)
-          failure = format_text("the device of rank %u failed in %s", ranks_.rank(), at->operation.name);
-        events_.push_back(at->begin);
-        events_.push_back(at->end);
-        at = pending_.erase(at);
-        continue;
-      }
-      if (!at->begun && query_event(at->begin) != EventState::pending) {
-        at->begun = true;
-        at->since = now;
-      }
-      const bool collective = at->operation.peers.empty();
-      if (!at->begun) {
-        waiting += collective;
-      } else {
-        if (collective) begun.emplace_back(at->operation.name, at->number);
-        const auto limit = ranks_.limit();
-        if (!at->asked && now - at->since >= limit - std::min(limit / 4, longest_question))
-          ask = at->asked = true;
-        if (now - at->since >= limit && !late) late = {at->operation.name, at->number, at->operation.peers};
-      }
-      ++at;
-    }
-  }
+  const auto limit = ranks_.limit();
+  const auto [failed, waiting, begun, ask, late] =
+      pending_.look(limit, std::min<std::chrono::nanoseconds>(limit / 4, longest_question));
   const int own = static_cast<int>(ranks_.rank());
-  if (!failure.empty()) return ranks_.fail_quietly(own, failure);
+  if (failed)
+    return ranks_.fail_quietly(own, format_text("the device of rank %u failed in %s", ranks_.rank(), failed));
   ranks_.set_waiting(waiting);
   for (const auto& [name, number] : begun)
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
@@ -255,7 +187,7 @@ void DeviceGroup::look_at_operations() {
                                                "%s; all ranks must make the same calls",
                                                rank, name));
   if (ask) ranks_.ask();
-  if (late) ranks_.give_up(late->name, late->number, late->peers);
+  if (late) ranks_.give_up(late->first.name, late->second, late->first.peers);
 }
 
 // The library's own errors, such as those of a network.

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "nccl.hpp"
+#include "pending_operations.hpp"
 #include "ranks.hpp"
 #include "vendor.hpp"
 
@@ -24,12 +23,10 @@ class DeviceGroup {
   DeviceGroup(const DeviceGroup&) = delete;
   DeviceGroup& operator=(const DeviceGroup&) = delete;
 
-  struct Operation {
-    const char* name;
-    std::vector<std::uint32_t> peers{};  ///< of an exchange; empty for a collective operation
-  };
+  using Operation = PendingOperations::Operation;
   using Call = std::function<void(const NcclApi&, NcclComm, void* stream)>;
-  /// Submits `call`, which throws a Failure, to the stream. Without a stream, waits until it is complete.
+  /// Submits `call`, which throws a Failure, to the stream. Waits while max_pending operations are pending;
+  /// without a stream, until the call is complete.
   void submit(void* stream, Operation operation, const Call& call);
 
   /// Waits until the streams have finished the operations, the group has failed, or the limit.
@@ -37,30 +34,19 @@ class DeviceGroup {
   void* scratch() const noexcept { return scratch_; }  ///< 8 bytes on the device
 
  private:
-  struct Pending {
-    Operation operation;
-    std::uint64_t number;  ///< of collective operations
-    void *begin, *end;     ///< events
-    bool begun = false, asked = false;
-    Clock::time_point since{};
-  };
-
   void start(const UniqueId& id);
   void look() noexcept;
   void look_at_operations();
   void look_at_library();
   void abort_communicator() noexcept;
-  void* event();
-  bool is_pending(std::uint64_t serial) const;
+  PendingOperations::Entry* take_entry();
 
   Ranks& ranks_;
   void* const context_;
   void *stream_ = nullptr, *scratch_ = nullptr;
   std::timed_mutex using_;  ///< held by calls with the communicator
   NcclComm comm_ = nullptr;
-  mutable std::mutex mutex_;
-  std::list<Pending> pending_;
-  std::vector<void*> events_;  ///< unused
+  PendingOperations pending_;
   Clock::time_point remote_error_{};
 };
 

@@ -224,15 +224,18 @@ void Meeting::exchange(std::uint32_t rank, std::span<const weir_transfer> transf
   // A failed call must not leave pointers to its sends.
   struct Withdraw {
     Meeting& meeting;
+    Lock& lock;
     std::uint32_t rank;
     std::vector<Send>& sends;
     ~Withdraw() {
+      meeting.changed_.wait(
+          lock, [&] { return std::ranges::all_of(sends, [](const Send& s) { return s.begun == s.taken; }); });
       for (std::uint32_t to = 0; to < meeting.size_; ++to)
         std::erase_if(meeting.sends_[std::size_t{rank} * meeting.size_ + to], [&](const Send* send) {
           return send >= sends.data() && send < sends.data() + sends.size();
         });
     }
-  } withdraw{*this, rank, sends};
+  } withdraw{*this, lock, rank, sends};
   changed_.notify_all();
 
   for (const weir_transfer& transfer : transfers) {
@@ -248,6 +251,7 @@ void Meeting::exchange(std::uint32_t rank, std::span<const weir_transfer> transf
                              rank, static_cast<unsigned long long>(transfer.size), transfer.peer,
                              static_cast<unsigned long long>(send.size)));
     posted.pop_front();
+    send.begun = true;
     // The sender waits for `taken`, also when the group fails meanwhile, so the memory stays valid.
     lock.unlock();
     if (transfer.size) std::memcpy(transfer.memory.address, send.from, transfer.size);

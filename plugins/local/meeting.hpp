@@ -26,10 +26,11 @@ struct Call {
   const void* from = nullptr;
 };
 
-/// A posted send. Belongs to the sender's call, which ends after `taken`.
+/// A posted send. Belongs to the sender's call, which does not end between `begun` and `taken`.
 struct Send {
   const void* from;
   std::uint64_t size;
+  bool begun = false;  ///< a receiver copies it
   bool taken = false;
 };
 

@@ -9,11 +9,11 @@
 namespace weir::test {
 namespace {
 
-/// Around one tile of 8-byte and of 4-byte elements, and several; or only WEIR_ALGORITHMS_TILED, on slow
-/// devices.
+/// Around one tile of 8-byte and of 4-byte elements, several, and more than a group waits for at once; or
+/// only WEIR_ALGORITHMS_TILED, on slow devices.
 std::vector<std::size_t> tiled_sizes() {
   if (const char* only = std::getenv("WEIR_ALGORITHMS_TILED")) return {std::strtoull(only, nullptr, 10)};
-  return {2047, 2048, 2049, 4095, 4096, 4097, 8193, 30001};
+  return {2047, 2048, 2049, 4095, 4096, 4097, 8193, 30001, 70001};
 }
 
 template <class T>

@@ -60,76 +60,6 @@ void add_triad() {
        .higher_is_better = true});
 }
 
-/// 100 loops over 256 floats, each of which needs all of the one before.
-template <class X, class Y>
-void reverse_twice(const X& x, const Y& y) {
-  range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i] * 1.5f; });
-  range_for(x.size(), [&](Index i) { x[i] = y[x.size() - 1 - i] * 0.5f + 1.0f; });
-}
-
-void add_short_chains() {
-  const auto written = [](View<float> x, View<float> y) {
-    for (int k = 0; k < 50; ++k) reverse_twice(x, y);
-  };
-  const auto repeated = [](View<float> x, View<float> y) { repeat(50, [&] { reverse_twice(x, y); }); };
-  static Kernel chain{"chain", written}, apart{"apart", written, {.phases = false}}, loop{"loop", repeated};
-  auto x = upload(std::vector<float>(256, 1.0f)), y = upload(std::vector<float>(256, 1.0f));
-  const auto run = [=](const auto& kernel, LaunchMode mode) {
-    for (int launch = 0; launch < 20; ++launch) kernel(LaunchOptions{.mode = mode}, stream(), *x, *y);
-    stream().synchronize();
-  };
-  add({.name = "chain_of_100_short_loops",
-       .bar = "at most 0.5 of a graph of 100 tasks",
-       .samples = 31,
-       .units = 20,
-       .ours = [=] { run(chain, LaunchMode::automatic); },
-       .peer = [=] { run(apart, LaunchMode::graph); }});
-  add({.name = "repeat_of_2_short_loops_50_times",
-       .bar = "at most 0.5 of a graph of 100 tasks",
-       .samples = 31,
-       .units = 20,
-       .ours = [=] { run(loop, LaunchMode::automatic); },
-       .peer = [=] { run(apart, LaunchMode::graph); }});
-}
-
-void five_loops(View<float> x, View<float> y) {
-  reverse_twice(x, y);
-  reverse_twice(x, y);
-  range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i]; });
-}
-
-/// Four groups of five loops, each of which needs all of the one before, with stream_parallel blocks and
-/// without.
-void add_independent_groups(std::size_t elements) {
-  using V = View<float>;
-  static Kernel plain{"independent_groups", [](V a, V b, V c, V d, V e, V f, V g, V h) {
-                        five_loops(a, b);
-                        five_loops(c, d);
-                        five_loops(e, f);
-                        five_loops(g, h);
-                      }};
-  static Kernel blocks{"groups_in_blocks", [](V a, V b, V c, V d, V e, V f, V g, V h) {
-                         stream_parallel([&] { five_loops(a, b); });
-                         stream_parallel([&] { five_loops(c, d); });
-                         stream_parallel([&] { five_loops(e, f); });
-                         stream_parallel([&] { five_loops(g, h); });
-                       }};
-  std::vector<std::shared_ptr<Array<float>>> arrays;
-  for (int k = 0; k < 8; ++k) arrays.push_back(upload(std::vector<float>(elements, 1.0f)));
-  const auto run = [=](const auto& kernel) {
-    for (int launch = 0; launch < 20; ++launch)
-      kernel(stream(), *arrays[0], *arrays[1], *arrays[2], *arrays[3], *arrays[4], *arrays[5], *arrays[6],
-             *arrays[7]);
-    stream().synchronize();
-  };
-  add({.name = "independent_groups_of_5_loops/" + std::to_string(elements),
-       .bar = "at most 1.1 of the same with stream_parallel blocks",
-       .samples = 31,
-       .units = 20,
-       .ours = [=] { run(plain); },
-       .peer = [=] { run(blocks); }});
-}
-
 void add_stencil() {
   constexpr std::size_t n = 4096;
   constexpr int sweeps = 20;
@@ -276,8 +206,6 @@ void add_nbody() {
 
 void add_compute_cases() {
   add_triad();
-  add_short_chains();
-  for (const std::size_t elements : {256, 4096, 65536}) add_independent_groups(elements);
   add_stencil();
   add_maps();
   add_nbody();

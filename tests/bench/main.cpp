@@ -65,6 +65,7 @@ static int run(int argc, char** argv) {
 #endif
   } else {
     weir::bench::add_compute_cases();
+    weir::bench::add_chain_cases();
     weir::bench::add_algorithm_cases();
     weir::bench::add_whole_cases();
     weir::bench::add_overhead_cases();

@@ -149,6 +149,8 @@ TEST_F(Key, IsAnotherForEachChangeOfTheCode) {
   EXPECT_TRUE(generates(Given{.factor = "2.0000002"})) << "one bit of a constant";
   EXPECT_TRUE(generates(Given{.options = " fast_math"}));
   EXPECT_TRUE(generates(Given{.options = " deterministic"}));
+  EXPECT_TRUE(generates(Given{.options = " min_resident_threads 512"}));
+  EXPECT_TRUE(generates(Given{.options = " min_resident_threads 1024"}));
   EXPECT_TRUE(generates(Given{.options = " check_bounds"}));
   EXPECT_TRUE(generates(Given{.check = assertion("in range")}));
   EXPECT_TRUE(generates(Given{.after = second_loop})) << "a second task";

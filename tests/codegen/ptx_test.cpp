@@ -147,6 +147,15 @@ TEST(PtxEntry, SaysHowManyThreadsItRunsWith) {
   EXPECT_EQ(ptx.object.entries[0].block_share, 4u);  // chunks
 }
 
+TEST(PtxEntry, BoundsTheRegistersSoThatThreadsAreResident) {
+  std::string text = dot;
+  text.insert(text.find('\n', text.find("kernel ")), " min_resident_threads 600");
+  const Ptx ptx = compile(text, everything);
+  EXPECT_THAT(ptx.entry(0), HasSubstr(".minnctapersm 3"));  // of 256 threads
+  EXPECT_THAT(ptx.entry(1), HasSubstr(".minnctapersm 1"));  // of 1024
+  EXPECT_THAT(compile(dot, everything).entry(0), Not(HasSubstr(".minnctapersm")));
+}
+
 TEST(PtxEntry, OfASerialTaskRunsInOneThread) {
   const Ptx ptx = compile(R"(weir-ir 1
 kernel "first"
@@ -213,6 +222,51 @@ TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
     EXPECT_NE(store, std::string::npos) << ptx;
     EXPECT_NE(load, std::string::npos) << ptx;
   }
+}
+
+TEST(PtxLongBodies, LoadBeforeTheyStoreToOtherArrays) {
+  std::string text =
+      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 2>\n  param @y : array<f32, 2>\n{\n%zero = const 0 : "
+      "i64\n"
+      "%n = extent @x, 1 : i64\nparallel (%i) in (%zero to %n) {\n";
+  for (int k = 0; k < 300; ++k) {
+    const std::string number = std::to_string(k);
+    text += "%r" + number + " = const " + number + " : i64\n%v" + number + " = load @x[%r" + number +
+            ", %i] : f32\n%s" + number + " = mul %v" + number + ", %v" + number + " : f32\nstore @y[%r" +
+            number + ", %i], %s" + number + "\n";
+  }
+  text += "}\n}\n";
+  const auto loads_before_a_store = [&](const codegen::LaunchAssumptions& assumptions) {
+    const std::string ptx = compile(text, assumptions).entry(0);
+    const std::string before = ptx.substr(0, ptx.find("st.global"));
+    std::size_t count = 0;
+    for (std::size_t at = before.find("ld.global"); at != before.npos; at = before.find("ld.global", at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(loads_before_a_store(everything), 96u);
+  EXPECT_EQ(loads_before_a_store({}), 1u) << "arrays may share memory";
+}
+
+TEST(PtxPhases, OfShortLoopsHaveAThreadForEachIteration) {
+  const std::string text =
+      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n  param @y : array<f32, 1>\n{\n%zero = const 0 : "
+      "i64\n"
+      "%one = const 1 : i64\n%n = extent @x, 0 : i64\n"
+      "parallel (%i) in (%zero to %n) {\n%v = load @x[%i] : f32\nstore @y[%i], %v\n}\n"
+      "parallel (%j) in (%zero to %n) {\n%m = sub %n, %j : i64\n%k = sub %m, %one : i64\n%w = load @y[%k] : "
+      "f32\n"
+      "store @x[%j], %w\n}\n}\n";
+  const ir::Kernel kernel = ir::parse(text, "test");
+  const auto compiled = [&](bool phases) {
+    const passes::Plan plan = passes::make_plan(kernel, 8, {.phases = phases});
+    std::vector<const ir::Task*> tasks;
+    for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+    return weir_codegen(weir_codegen_abi)
+        ->emit_text(kernel, tasks, {"ptx", "sm_90", "+ptx86", 32, 1024, everything}, "asm");
+  };
+  EXPECT_THAT(compiled(false), HasSubstr("st.global.v4"));
+  EXPECT_THAT(compiled(true), Not(HasSubstr(".v4")));
 }
 
 TEST(PtxGroups, ExchangeInRegistersWhereTheyFillWarps) {

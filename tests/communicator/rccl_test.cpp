@@ -7,10 +7,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <future>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
+
+#include "rank_environment.hpp"
 
 namespace weir::test {
 namespace {
@@ -206,6 +210,186 @@ TEST(Rccl, DifferentSizesOfATransferAreNamedInValidatingGroups) {
       },
       {.limit = 5s, .validate = true});
   EXPECT_THAT(errors[2], HasSubstr("rank 2 receives 40 bytes from rank 1, which sent 36"));
+}
+
+/// The communicator that the threads of run_ranks() join with these devices; all join the same one.
+std::string joined_by(const std::function<Communicator(std::uint32_t)>& join_rank) {
+  std::mutex mutex;
+  std::vector<std::string> names;
+  std::uint32_t next = 0;
+  run_ranks([&] {
+    std::uint32_t number = 0;
+    {
+      const std::lock_guard lock(mutex);
+      number = next++;
+    }
+    const Communicator world = join_rank(number);
+    const std::lock_guard lock(mutex);
+    names.push_back(world.name());
+  });
+  for (const std::string& name : names) EXPECT_EQ(name, names[0]);
+  return names[0];
+}
+
+// A driver may free pinned memory only after all work of the process.
+TEST(RcclOfThreads, PinnedMemoryIsDestroyedWhileAnotherRankWaits) {
+  const Ranks ranks("3", "5");
+  run_ranks([] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device);
+    const Stream stream = device.create_stream();
+    const auto x = device.array<int>(stream, 100);
+    x.fill(stream, 1);
+    stream.synchronize();  // so that the memory is freed at once
+    {
+      const PinnedArray<int> pinned = device.pinned_array<int>(10);
+      if (world.rank() == 1) std::this_thread::sleep_for(300ms);
+    }
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    EXPECT_EQ(x.to_host(stream), std::vector<int>(100, 3));
+    const PinnedArray<int> again = device.pinned_array<int>(10);
+    EXPECT_EQ(again[9], 0);
+  });
+}
+
+TEST(RcclOfThreads, IsJoinedWithDifferentDevices) {
+  const Ranks ranks("3");
+  std::atomic<std::uint32_t> devices{0};
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    devices |= 1u << device.index();
+    const Communicator world = join(device);
+    EXPECT_EQ(world.name(), "rccl");
+    EXPECT_EQ(device.index(), world.rank());
+    const Stream stream = device.create_stream();
+    const auto x = device.array<int>(stream, 100);
+    x.fill(stream, static_cast<int>(world.rank()) + 1);
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    EXPECT_EQ(x.to_host(stream), std::vector<int>(100, 6));
+  });
+  EXPECT_EQ(devices, 7u);
+}
+
+TEST(RcclOfThreads, LocalIsJoinedIfRanksShareADevice) {
+  const Ranks ranks("4");  // on three devices
+  EXPECT_EQ(joined_by([](std::uint32_t) { return join(open_for_rank("amdgpu")); }), "local");
+  EXPECT_EQ(joined_by([](std::uint32_t) { return join(open_for_rank("amdgpu:1")); }), "local");
+}
+
+TEST(RcclOfThreads, LocalIsJoinedIfARankGivesNoDevice) {
+  const Ranks ranks("3");
+  EXPECT_EQ(
+      joined_by([](std::uint32_t number) { return number == 1 ? join() : join(open_for_rank("amdgpu")); }),
+      "local");
+}
+
+/// The threads of run_ranks() over `local`, although rccl is usable.
+struct Local {
+  Local() { setenv("WEIR_COMMUNICATOR", "local", 1); }
+  ~Local() { unsetenv("WEIR_COMMUNICATOR"); }
+};
+
+TEST(RcclOfThreads, TheEnvironmentHasPrecedence) {
+  const Ranks ranks("3");
+  const Local local;
+  EXPECT_EQ(joined_by([](std::uint32_t) { return join(open_for_rank("amdgpu")); }), "local");
+}
+
+// The stream of one rank is held until all have submitted.
+TEST(LocalOnGpus, ExchangesByPeerCopiesWithoutAWaitOfTheHost) {
+  const Ranks ranks("3", "5");
+  const Local local;
+  std::promise<void> release;
+  std::atomic<int> submitted{0};
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device);
+    EXPECT_EQ(world.name(), "local");
+    const Stream stream = device.create_stream();
+    const std::uint32_t right = (world.rank() + 1) % size, left = (world.rank() + 2) % size;
+    const auto out = device.array<int>(stream, 1000), in = device.array<int>(stream, 1000);
+    if (world.rank() == 1) stream.call_host([held = release.get_future().share()] { held.wait(); });
+    for (int round = 0; round < 20; ++round) {
+      out.fill(stream, static_cast<int>(world.rank()) + round);
+      world.exchange(stream, out, right, in, left);
+    }
+    if (++submitted == 3) release.set_value();
+    world.synchronize(stream);
+    EXPECT_EQ(in.to_host(stream), std::vector<int>(1000, static_cast<int>(left) + 19));
+  });
+}
+
+// A call that passes through the host waits for an exchange that never ends.
+TEST(LocalOnGpus, AStreamThatHangsIsNamedByTheNextCall) {
+  setenv("WEIR_RANKS", "3", 1);
+  const Local local;
+  run_ranks([&] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device, 1s);
+    const Stream stream = device.create_stream();
+    const auto out = device.array<int>(stream, 10), in = device.array<int>(stream, 10);
+    if (world.rank() == 1) stream.call_host([] { std::this_thread::sleep_for(4s); });
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      world.exchange(stream, out, (world.rank() + 1) % size, in, (world.rank() + 2) % size);
+      world.all_reduce(stream, out, Reduction::sum);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("no answer within 1 s: the stream of rank 1 has not reached its exchange"));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  });
+  unsetenv("WEIR_RANKS");
+}
+
+// Arrays of another driver than that of the devices with which the ranks joined.
+TEST(LocalOnGpus, ExchangesArraysOfTheCpuToo) {
+  const Ranks ranks("3", "5");
+  const Local local;
+  run_ranks([&] {
+    const Communicator world = join(open_for_rank("amdgpu"));
+    const Device device = world.rank() == 1 ? open("cpu") : open_for_rank("amdgpu");
+    const Stream stream = device.create_stream();
+    const std::uint32_t right = (world.rank() + 1) % size, left = (world.rank() + 2) % size;
+    const auto out = device.array<int>(stream, 1000), in = device.array<int>(stream, 1000);
+    for (int round = 0; round < 20; ++round) {
+      out.fill(stream, static_cast<int>(world.rank()) + round);
+      world.exchange(stream, out, right, in, left);
+    }
+    world.synchronize(stream);
+    EXPECT_EQ(in.to_host(stream), std::vector<int>(1000, static_cast<int>(left) + 19));
+  });
+}
+
+TEST(RcclOfThreads, AStartThatFailsNamesTheOtherWay) {
+  const Ranks ranks("3");
+  const Fault active("start-fails");
+  try {
+    run_ranks([] { join(open_for_rank("amdgpu")); });
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("ncclCommInitRank failed"),
+                                    HasSubstr("with WEIR_COMMUNICATOR=local, arrays pass through the host")));
+  }
+}
+
+TEST(RcclOfThreads, TheLimitOfJoinIsThatOfTheGroup) {
+  setenv("WEIR_RANKS", "3", 1);
+  run_ranks([] {
+    const Device device = open_for_rank("amdgpu");
+    const Communicator world = join(device, 1s);
+    EXPECT_EQ(world.name(), "rccl");
+    const auto begin = std::chrono::steady_clock::now();
+    if (world.rank() == 1)
+      std::this_thread::sleep_for(3s);
+    else
+      EXPECT_THROW(world.barrier(), Error);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  });
+  unsetenv("WEIR_RANKS");
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST_P(RiverOfRanks, GivesTheMapsOfOneDevice) {
   // One progress bar, one report, one trace with rows of every rank.
   const std::regex last_line("river +\\[#+\\] 100 %");
   EXPECT_EQ(std::distance(std::sregex_iterator(together.log.begin(), together.log.end(), last_line), {}), 1);
-  EXPECT_THAT(together.log, HasSubstr(" " + std::to_string(GetParam()) + " ranks, "));
+  EXPECT_THAT(together.log, HasSubstr(" " + std::to_string(GetParam()) + " ranks over local, "));
   std::map<std::int64_t, std::string> groups;
   std::set<std::int64_t> with_tasks;
   const nlohmann::json trace = nlohmann::json::parse(together.trace);

@@ -13,16 +13,20 @@ void by_function(View<float> x) {
 }
 
 TEST(Kernels, ParametersHaveNamesTypesAndRanks) {
-  const KernelOptions options{
-      .fast_math = true, .check_bounds = true, .parameter_names = {"x", "m"}, .deterministic = true};
+  const KernelOptions options{.fast_math = true,
+                              .check_bounds = true,
+                              .parameter_names = {"x", "m"},
+                              .deterministic = true,
+                              .min_resident_threads = 512};
   const std::string text = ir::print(traced([](View<Vec<float, 3>> x, View<const Mat<half, 2, 3>, 2> m,
                                                Value<Vec<double, 2>> d) { (void)x, (void)m, (void)d; },
                                             options, "named"));
-  EXPECT_THAT(text, testing::StartsWith("weir-ir 1\n"
-                                        "kernel \"named\" fast_math check_bounds deterministic\n"
-                                        "  param @x : array<vec<f32, 3>, 1>\n"
-                                        "  param @m : array<mat<f16, 2, 3>, 2>\n"
-                                        "  param @p2 : vec<f64, 2>\n"));
+  EXPECT_THAT(text, testing::StartsWith(
+                        "weir-ir 1\n"
+                        "kernel \"named\" fast_math check_bounds deterministic min_resident_threads 512\n"
+                        "  param @x : array<vec<f32, 3>, 1>\n"
+                        "  param @m : array<mat<f16, 2, 3>, 2>\n"
+                        "  param @p2 : vec<f64, 2>\n"));
 }
 
 TEST(Kernels, TooManyParameterNamesAreRefused) {

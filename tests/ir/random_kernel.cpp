@@ -20,6 +20,7 @@ class Generator : private RandomOperations {
     k_.name = names[c_.below(5)];
     k_.options.fast_math = c_.chance(4);
     k_.options.check_bounds = c_.chance(4);
+    if (c_.chance(8)) k_.options.min_resident_threads = 512;
     k_.files = {"random.cpp", "other \"file\".hpp"};
     parameters();
     while (budget_ > 0) top(k_.body, true);

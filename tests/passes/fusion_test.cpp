@@ -72,6 +72,37 @@ TEST(Fusion, AStoreUnderAConditionDoesNotReplaceTheLoad) {
   EXPECT_THAT(task_text(whole, p.tasks.at(0)), HasSubstr("load @y"));
 }
 
+std::size_t occurrences(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+/// The only task of the merged kernel, as text.
+std::string merged_text(const std::string& body, passes::Fusion how = passes::Fusion::same_space,
+                        passes::FusionAssumptions known = usual) {
+  const ir::Kernel whole = kernel(body);
+  const passes::Plan p = passes::make_plan(whole, 8, {how, known});
+  EXPECT_EQ(p.tasks.size(), 1u);
+  return task_text(whole, p.tasks.at(0));
+}
+
+TEST(Fusion, AStoreThatTheNextLoopOverwritesIsDropped) {
+  const std::string text = merged_text(loop("1", put("y[%i1]", "1")) + loop("2", put("y[%i2]", "2")));
+  EXPECT_EQ(occurrences(text, "store @y"), 1u);
+}
+
+TEST(Fusion, AStoreStaysIfSomethingMayReadItOrEndTheIteration) {
+  const auto between = [&](const std::string& statements) {
+    return merged_text("%c = arg @c : i64\n" + loop("1", put("y[%i1]", "1")) +
+                       loop("2", statements + put("y[%i2]", "2")));
+  };
+  const std::string test = "%t = lt %i2, %c : bool\n";
+  EXPECT_EQ(occurrences(between(test + "if %t {\ncontinue\n}\n"), "store @y"), 2u);
+  EXPECT_EQ(occurrences(between(test + "if %t {\n" + put("y[%i2]", "3") + "}\n"), "store @y"), 3u);
+  EXPECT_EQ(occurrences(between("%a = const 1 : f32\n%o = atomic.add @x[%i2], %a : f32\n"), "store @y"), 2u);
+}
+
 // ---- R25: elements that another iteration writes
 
 struct Place {
@@ -275,6 +306,43 @@ TEST(SharedIndex, LoopsOverDifferentSpacesThatShareOneIndexAreOneTask) {
   EXPECT_EQ(p.tasks[0].rank, 1);
   EXPECT_EQ(p.tasks[0].merged.size(), 3u);
   EXPECT_EQ(p.tasks[0].merged[0].bounds.rank, 2);
+}
+
+/// Sums over a second index, which the loop before it stored.
+std::string stores_and_sums(const std::string& count, const std::string& last = "") {
+  return "%n = const " + count + " : i64\n" +
+         rows("1", "%v1 = const 1 : f64\nstore @m[%j1, %i1], %v1\n", "%zero to %len", "%zero to %n") +
+         loop("2",
+              "local $s : f64\nfor %k = %zero to %n step %one {\n"
+              "%v2 = load @m[%k, %i2] : f64\n%s0 = get $s : f64\n%s1 = add %s0, %v2 : f64\nset $s, %s1\n" +
+                  last + "}\n%s2 = get $s : f64\n%f2 = cast %s2 : f32\nstore @y[%i2], %f2\n");
+}
+
+TEST(SharedIndex, LoopsOfAFewIterationsAreWrittenOut) {
+  const std::string text = merged_text(stores_and_sums("6"), passes::Fusion::shared_index);
+  EXPECT_EQ(occurrences(text, "store @m"), 6u);
+  EXPECT_THAT(text, Not(HasSubstr("load @m")));  // each element is in a register
+  EXPECT_THAT(text, Not(HasSubstr("for ")));
+}
+
+TEST(SharedIndex, LongLoopsAndThoseThatEndEarlyStayLoops) {
+  EXPECT_EQ(occurrences(merged_text(stores_and_sums("17"), passes::Fusion::shared_index), "for "), 2u);
+  const std::string ends = "%e = gt %s1, %v2 : bool\nif %e {\nbreak\n}\n";
+  const std::string text = merged_text(stores_and_sums("6", ends), passes::Fusion::shared_index);
+  EXPECT_EQ(occurrences(text, "for "), 1u);
+  EXPECT_THAT(text, HasSubstr("load @m"));
+}
+
+TEST(SharedIndex, BoundsOfInnerLoopsAreKnownOnceTheOuterLoopIsWrittenOut) {
+  const std::string triangle =
+      "%n = const 4 : i64\n" +
+      rows("1", "%v1 = const 1 : f64\nstore @m[%j1, %i1], %v1\n", "%zero to %len", "%zero to %n") +
+      loop("2",
+           "for %k = %zero to %n step %one {\nfor %l = %zero to %k step %one {\n"
+           "%v2 = load @m[%l, %i2] : f64\nstore @m[%k, %i2], %v2\n}\n}\n");
+  const std::string text = merged_text(triangle, passes::Fusion::shared_index);
+  EXPECT_THAT(text, Not(HasSubstr("for ")));
+  EXPECT_THAT(text, Not(HasSubstr("load @m")));
 }
 
 TEST(SharedIndex, ADependenceBetweenItsValuesKeepsLoopsApart) {

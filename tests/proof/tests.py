@@ -53,6 +53,7 @@ HOST_ONLY = {
     "layers_open_test": "layers that are asked for in code, over the CPU driver",
     "layers_lost_code_test": "code of a device that a layer loses",
     "layers_lost_test": "a device that a layer loses",
+    "layers_annotations_test": "a layer of the tests' own",
     "layers_api_test": "the layers, over the CPU driver",
     "layers_sweep_test": "failing calls, over the CPU driver",
     "tools_tests": "the command line",

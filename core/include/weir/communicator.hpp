@@ -4,7 +4,8 @@
 // Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
 // submit: they begin after the stream's earlier work, and its later work begins after them. Arrays travel
 // through pinned host memory, unless the rank joined with their device and the communicator takes its memory
-// (`nccl`, `rccl`). One thread at a time uses a Communicator.
+// (`nccl`, `rccl`). Over `local`, exchange() copies between devices with peer copies with which the ranks
+// joined. One thread at a time uses a Communicator.
 //
 // When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
 // ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of
@@ -18,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <weir/array.hpp>
 #include <weir/device.hpp>
 #include <weir/export.hpp>
@@ -97,7 +99,8 @@ struct JoinOptions {
   bool validate = false;                    ///< compare the calls of all ranks; `local` always does
   std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
   /// Whose arrays pass without the host if the communicator takes its memory. Each rank then needs a device
-  /// of its own, and all ranks must give one.
+  /// of its own, and all ranks must give one. If all ranks of a group of `local` give one, and each two are
+  /// the same or have peer copies, exchange() waits until the other ranks have submitted theirs.
   std::optional<Device> device{};
 };
 
@@ -110,8 +113,12 @@ WEIR_API Communicator join(const JoinOptions& options);
 /// Error{invalid} when WEIR_RANKS is more than 1 and run_ranks() did not start this thread, or a launcher
 /// started this process. WEIR_RANK_LIMIT sets the limit in seconds, WEIR_COMMUNICATOR names the communicator.
 WEIR_API Communicator join();
-/// As join(), with JoinOptions::device.
+/// As join(), with JoinOptions::device. Threads of run_ranks() whose devices are different ones of one driver
+/// join the first usable communicator that takes the memory of that driver (`nccl`, `rccl`). They join
+/// `local` without one, and if a rank gives no device. WEIR_COMMUNICATOR has precedence.
 WEIR_API Communicator join(const Device& device);
+/// As join(device), with JoinOptions::limit.
+WEIR_API Communicator join(const Device& device, std::chrono::milliseconds limit);
 /// As join(), with JoinOptions::limit, for programs whose ranks wait longer for each other than the default.
 /// WEIR_RANK_LIMIT has precedence.
 WEIR_API Communicator join(std::chrono::milliseconds limit);
@@ -127,5 +134,11 @@ WEIR_API void run_ranks(std::uint32_t ranks, const std::function<void()>& rank);
 /// The number of ranks that a launcher has started or that WEIR_RANKS asks for; 1 otherwise. Reads manifests
 /// and the environment; loads no communicator. Throws Error{invalid} if these contradict each other.
 WEIR_API std::uint32_t requested_ranks();
+
+/// The device for this rank, to open before join(device). With a driver's name, or none as for open(), ranks
+/// take the driver's devices in turn: those of open(), then the following ones. A name with an index
+/// ("cuda:1"), also that of WEIR_DEVICE, is the device of all ranks. Outside of run_ranks() and launchers as
+/// open(). Throws as open(), and as join() if the launcher's communicator cannot be used.
+WEIR_API Device open_for_rank(std::string_view name = {});
 
 }  // namespace weir

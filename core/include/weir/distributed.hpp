@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <vector>
 #include <weir/algorithms.hpp>
@@ -60,6 +61,9 @@ struct Cut {
 using CutList = std::span<const Cut>;
 
 class AnyDistributed;
+namespace detail {
+class SideStream;
+}
 /// Arrays whose halos travel together.
 using DistributedList = std::span<const std::reference_wrapper<const AnyDistributed>>;
 
@@ -181,9 +185,12 @@ class WEIR_API AnyDistributed {
   void check_whole(const char* function, const AnyArrayView& whole, std::uint32_t root) const;
   void check_own(const char* function, const AnyArrayView& elements) const;
 
+  friend class detail::SideStream;
+
   const Communicator* world_;
   std::array<Side, max_rank> sides_;
   AnyArray local_;
+  mutable std::shared_ptr<detail::SideStream> side_stream_;  ///< of overlap_exchange(), made on first use
 };
 
 namespace detail {

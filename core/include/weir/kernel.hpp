@@ -49,6 +49,11 @@ struct KernelOptions {
   bool deterministic = false;
   /// Loops that do not depend on each other may run at the same time, as stream blocks do.
   bool concurrency = true;
+  /// Threads that the registers of a GPU's multiprocessor hold at least: a loop's threads have no more
+  /// registers than that leaves, and the compiler keeps other values in memory. 0, or a bound that a target
+  /// cannot keep, leaves the number of registers to the compiler. At most 2048. Changes no result. NVIDIA and
+  /// AMD GPUs; as the second number of CUDA's __launch_bounds__, but in threads.
+  std::uint32_t min_resident_threads = 0;
 };
 
 /// A lambda whose captures are read once, when the kernel is built; made by with_constants().
@@ -133,6 +138,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.phases = options.phases;
   source.concurrency = options.concurrency;
   source.deterministic = options.deterministic;
+  source.min_resident_threads = options.min_resident_threads;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();
   source.parameters = parameters.types.data();
@@ -191,16 +197,16 @@ class Kernel<R(P...)> {
   }
   /// Any other number of arguments is refused.
   template <class... A>
-    requires(sizeof...(A) < sizeof...(P) || sizeof...(A) > sizeof...(P) + 2)
-  void operator()(const A&...) const {
+  requires(sizeof...(A) < sizeof...(P) || sizeof...(A) > sizeof...(P) + 2) void operator()(
+      const A&...) const {
     static_assert(
         detail::always_false<A...>,
         "this launch has too few or too many arguments: the kernel takes one for each parameter of its "
         "lambda, after a stream if one is named");
   }
   template <class First, class... A>
-    requires(sizeof...(A) == sizeof...(P) && !std::convertible_to<const First&, StreamRef>)
-  void operator()(const First&, const A&...) const {
+  requires(sizeof...(A) == sizeof...(P) && !std::convertible_to<const First&, StreamRef>) void operator()(
+      const First&, const A&...) const {
     static_assert(
         detail::always_false<First>,
         "this launch has too many arguments, or its first one is no stream: the kernel takes one for "

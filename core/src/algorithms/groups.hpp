@@ -15,9 +15,14 @@ namespace weir::algorithms {
 /// Whether algorithms use their kernels of groups: on devices that are not CPUs and run groups of this size,
 /// and everywhere if WEIR_ALGORITHM_GROUPS is set. Throws Error{invalid} if its value is not a number.
 bool uses_groups(const Device& device);
+/// Whether a group may wait for what another one does that began before it: once begun, groups run on until
+/// they end. CUDA, HIP and the CPU driver do so; Vulkan promises nothing. Also whether the device has the
+/// shared memory of such kernels, max_waiting_group_bytes. False if WEIR_ALGORITHM_GROUPS is a number above
+/// 0.
+bool groups_may_wait(const Device& device);
 
 /// Consecutive elements for each group, a multiple of a tile: as many ranges as keep the device busy, but at
-/// most max_ranges, and at most WEIR_ALGORITHM_GROUPS.
+/// most max_ranges, and at most WEIR_ALGORITHM_GROUPS unless that is 0.
 Chunks group_ranges(const Device& device, std::uint64_t elements, std::int64_t tile);
 inline constexpr std::uint64_t max_ranges = 2048;
 
@@ -25,6 +30,7 @@ inline constexpr std::uint64_t max_ranges = 2048;
 inline constexpr std::int64_t group_size = 256;
 /// Shared memory that each kernel of groups takes at most.
 inline constexpr std::uint32_t max_group_bytes = 32 * 1024;
+inline constexpr std::uint32_t max_waiting_group_bytes = 48 * 1024;
 
 /// Integers that are computed with in place of T: shared memory of 8 and 16 bits is not available everywhere.
 template <class T>

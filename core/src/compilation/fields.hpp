@@ -26,8 +26,9 @@ void fields(auto& archive, Is<ir::Location> auto& location) {
 }
 
 void fields(auto& archive, Is<ir::Options> auto& options) {
-  auto& [fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic] = options;
-  archive(fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic);
+  auto& [fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic, min_resident_threads] =
+      options;
+  archive(fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic, min_resident_threads);
 }
 
 void fields(auto& archive, Is<ir::Parameter> auto& parameter) {

@@ -73,18 +73,35 @@ void expect_the_same_pieces(DistributedList arrays) {
     }
 }
 
+}  // namespace
+
+/// The stream on which overlap_exchange() exchanges halos. It belongs to an array: a stream made for each
+/// call would be a new one of the driver while the earlier ones are busy.
+class detail::SideStream {
+ public:
+  static StreamRef of(const AnyDistributed& x, const StreamRef& stream) {
+    std::shared_ptr<SideStream>& side = x.side_stream_;
+    if (!side || side->stream_.device() != stream.device() || side->stream_.priority() != stream.priority())
+      side = std::make_shared<SideStream>(stream);
+    return side->stream_;
+  }
+  explicit SideStream(const StreamRef& stream) : stream_(stream.device().create_stream(stream.priority())) {}
+
+ private:
+  Stream stream_;
+};
+
+namespace {
+
 /// Submits the exchange to a stream of its own, body(part) for `interior` at the same time, and body(part)
 /// for `borders` after both. The stream of the exchange waits for the work before the interior only. Drivers
 /// without host callbacks wait on the host in exchange(), so the interior is submitted first.
 template <class Part, class Borders>
 void overlap(const StreamRef& stream, DistributedList arrays, const std::function<void(Part)>& body,
              const std::remove_cvref_t<Part>& interior, const Borders& borders) {
-  const Device device = stream.device();
-  const Stream side = device.create_stream(stream.priority());
-  Event before = device.create_event();
-  before.record(stream);
+  const StreamRef side = detail::SideStream::of(arrays.front(), stream);
+  side.wait(stream);
   if (!interior.empty()) body(interior);
-  side.wait(before);
   exchange_halos(side, arrays);
   stream.wait(side);
   for (const auto& border : borders)

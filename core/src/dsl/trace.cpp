@@ -32,8 +32,9 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
     throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
   }
   kernel_.name = source.name;
-  kernel_.options = {source.fast_math, source.check_bounds, !source.fusion,
-                     !source.phases,   !source.concurrency, source.deterministic};
+  kernel_.options = {
+      source.fast_math,     source.check_bounds,        !source.fusion, !source.phases, !source.concurrency,
+      source.deterministic, source.min_resident_threads};
   id_ = remember_kernel(kernel_.name, where_);
   current_trace = this;
 }

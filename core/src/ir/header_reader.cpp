@@ -56,6 +56,9 @@ class HeaderReader {
         kernel_.options.no_concurrency = true;
       } else if (in_.accept_word("deterministic")) {
         kernel_.options.deterministic = true;
+      } else if (in_.accept_word("min_resident_threads")) {
+        kernel_.options.min_resident_threads =
+            static_cast<std::uint32_t>(in_.number(max_resident_threads, "a number of resident threads"));
       } else {
         return;
       }

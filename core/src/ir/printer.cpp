@@ -59,6 +59,8 @@ class Printer {
     if (kernel_.options.no_phases) out_ += " no_phases";
     if (kernel_.options.no_concurrency) out_ += " no_concurrency";
     if (kernel_.options.deterministic) out_ += " deterministic";
+    if (const std::uint32_t threads = kernel_.options.min_resident_threads)
+      out_ += " min_resident_threads " + std::to_string(threads);
     out_ += '\n';
     if (with_locations_) {
       for (const std::string& file : kernel_.files) out_ += "  file " + quote(file) + "\n";

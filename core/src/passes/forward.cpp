@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "passes/draft.hpp"
+
 namespace weir::passes {
 
 namespace {
@@ -19,6 +21,10 @@ struct Element {
   std::uint8_t component = 0;
   std::vector<LinearForm> index;
   ValueId value = ir::no_value;
+
+  bool is(const Element& other) const {
+    return parameter == other.parameter && component == other.component && index == other.index;
+  }
 };
 using Elements = std::vector<Element>;
 
@@ -38,13 +44,54 @@ class Forwarding {
   void block(Block& block, Elements& elements) {
     std::vector<Statement> kept;
     kept.reserve(block.statements.size());
+    Overwritten overwritten(*this);
     for (Statement& s : block.statements) {
       for (ValueId& id : s.operands) id = renamed_[id];
       if (!statement(s, elements)) continue;
+      overwritten.next(s, kept.size());
       kept.push_back(std::move(s));
     }
-    block.statements = std::move(kept);
+    block.statements = overwritten.removed_from(std::move(kept));
   }
+
+  /// Stores of a block whose element a later store of the same block changes, before anything can read it.
+  class Overwritten {
+   public:
+    explicit Overwritten(const Forwarding& pass) : pass_(pass) {}
+
+    void next(const Statement& s, std::size_t position) {
+      if (s.op == Op::store) {
+        const Element stored = pass_.element(s, s.operands.back());
+        std::erase_if(pending_, [&](const auto& pending) {
+          if (!pending.first.is(stored)) return false;
+          dead_.push_back(pending.second);
+          return true;
+        });
+        pending_.emplace_back(stored, position);
+      } else if (s.op == Op::load) {
+        const Element loaded = pass_.element(s, s.result);
+        std::erase_if(pending_, [&](const auto& pending) { return pass_.may_be(pending.first, loaded); });
+      } else if (!is_pure(s.op) && s.op != Op::get && s.op != Op::set && s.op != Op::local) {
+        pending_.clear();  // it may read the element, or end the iteration
+      }
+    }
+
+    std::vector<Statement> removed_from(std::vector<Statement> statements) const {
+      if (dead_.empty()) return statements;
+      std::vector<bool> dead(statements.size(), false);
+      for (const std::size_t position : dead_) dead[position] = true;
+      std::vector<Statement> kept;
+      kept.reserve(statements.size() - dead_.size());
+      for (std::size_t i = 0; i < statements.size(); ++i)
+        if (!dead[i]) kept.push_back(std::move(statements[i]));
+      return kept;
+    }
+
+   private:
+    const Forwarding& pass_;
+    std::vector<std::pair<Element, std::size_t>> pending_;  // and their positions
+    std::vector<std::size_t> dead_;
+  };
 
   // False when the statement is a load whose value is known.
   bool statement(Statement& s, Elements& elements) {
@@ -74,9 +121,8 @@ class Forwarding {
 
   bool load(Statement& s, Elements& elements) {
     Element loaded = element(s, s.result);
-    const auto same = std::find_if(elements.begin(), elements.end(), [&](const Element& e) {
-      return e.parameter == loaded.parameter && e.component == loaded.component && e.index == loaded.index;
-    });
+    const auto same =
+        std::find_if(elements.begin(), elements.end(), [&](const Element& e) { return e.is(loaded); });
     if (same == elements.end()) {
       elements.push_back(std::move(loaded));
       return true;
@@ -93,10 +139,12 @@ class Forwarding {
   }
 
   void forget(Elements& elements, const Element& changed) const {
-    std::erase_if(elements, [&](const Element& e) {
-      if (e.parameter != changed.parameter) return !known_.no_alias;
-      return e.component == changed.component && !differ(e, changed);
-    });
+    std::erase_if(elements, [&](const Element& e) { return may_be(e, changed); });
+  }
+
+  bool may_be(const Element& a, const Element& b) const {
+    if (a.parameter != b.parameter) return !known_.no_alias;
+    return a.component == b.component && !differ(a, b);
   }
 
   // Two elements of one array, in one iteration.

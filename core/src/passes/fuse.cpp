@@ -10,6 +10,7 @@
 #include "ir/verifier.hpp"
 #include "passes/draft.hpp"
 #include "passes/forward.hpp"
+#include "passes/unroll.hpp"
 
 namespace weir::passes {
 
@@ -378,7 +379,10 @@ FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const FusionAssumptions& 
   if (how == Fusion::none) return result;
   Pass(result, Fusion::same_space, known).run();
   if (how == Fusion::shared_index) Pass(result, Fusion::shared_index, known).run();
-  if (!result.merged.empty()) forward_stores(result.kernel, result.merged, known);
+  if (!result.merged.empty()) {
+    unroll_loops(result.kernel, result.merged);
+    forward_stores(result.kernel, result.merged, known);
+  }
 #ifndef NDEBUG
   ir::verify_or_throw(result.kernel);
 #endif

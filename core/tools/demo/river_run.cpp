@@ -258,17 +258,6 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   return timed;
 }
 
-/// The device of the name; of several ranks, each takes another device of the same driver, in turn, unless
-/// the name has a number.
-Device open_device(const std::string& name, std::uint32_t rank) {
-  const Device device = name.empty() ? open() : open(name);
-  if (rank == 0 || name.find(':') != std::string::npos) return device;
-  std::vector<Device> same;
-  for (const Device& other : devices())
-    if (other.driver() == device.driver()) same.push_back(other);
-  return same[rank % same.size()];
-}
-
 struct BothKernels {
   explicit BothKernels(bool over_ranks)
       : with_regions(Regions::on, over_ranks), without_regions(Regions::off, over_ranks) {}
@@ -295,9 +284,8 @@ void prepare(const BothKernels& kernels, const Device& device, const Ranks& rank
   }
 }
 
-RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, const Communicator* world,
-                     std::ostream& log, bool terminal) {
-  const Device device = open_device(options.device, world ? world->rank() : 0);
+RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, const Device& device,
+                     const Communicator* world, std::ostream& log, bool terminal) {
   const Stream stream = device.create_stream();
   const CurrentStream current(stream);
   const Ranks ranks = world ? Ranks(*world, stream) : Ranks();
@@ -307,8 +295,9 @@ RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, co
   const Clock::time_point compiling = Clock::now();
   prepare(kernels, device, ranks, log, terminal);
   log << "device    " << device.name() << " (" << device.info().name << "), "
-      << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks, ") << kernels.with_regions.loops()
-      << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"
+      << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks over " + ranks.world().name() + ", ")
+      << kernels.with_regions.loops() << " loops per step, compiled in "
+      << short_number(seconds_since(compiling)) << " s\n"
       << std::flush;
 
   River river(device, land.wet, options.parameters, {}, ranks);
@@ -384,15 +373,16 @@ RiverReport run_river(const RiverOptions& options, std::ostream& log, bool termi
   const std::uint32_t count = options.ranks != 0 ? options.ranks : requested;
   const bool alone = count == 1 && requested == 1;
   const BothKernels kernels(!alone);
-  if (alone) return run_rank(options, kernels, nullptr, log, terminal);
+  if (alone) return run_rank(options, kernels, open_for_rank(options.device), nullptr, log, terminal);
   RiverReport report;
   run_ranks(count, [&] {
-    const Communicator world = join(rank_limit);
+    const Device device = open_for_rank(options.device);
+    const Communicator world = join(device, rank_limit);
     std::ostream silent(nullptr);
     if (world.rank() == 0)
-      report = run_rank(options, kernels, &world, log, terminal);
+      report = run_rank(options, kernels, device, &world, log, terminal);
     else
-      run_rank(options, kernels, &world, silent, false);
+      run_rank(options, kernels, device, &world, silent, false);
   });
   return report;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared code of the cases that compare a whole kernel with its twin in twin.cu or twin_algorithms.cu.
+// Shared code of the cases that compare a whole kernel with its twin in a twin*.cu.
 #pragma once
 
 #include <algorithm>

@@ -28,6 +28,8 @@ Cuda open_driver() {
   find(api.LaunchKernel, "cuLaunchKernel");
   find(api.StreamCreate, "cuStreamCreate");
   find(api.StreamSynchronize, "cuStreamSynchronize");
+  find(api.StreamBeginCapture, "cuStreamBeginCapture_v2");
+  find(api.StreamEndCapture, "cuStreamEndCapture");
   find(api.StreamWaitEvent, "cuStreamWaitEvent");
   find(api.EventCreate, "cuEventCreate");
   find(api.EventRecord, "cuEventRecord");

@@ -32,6 +32,7 @@ using CUgraphExec = CUgraphExec_st*;
 using CUmemoryPool = CUmemPool_st*;
 
 inline constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2;
+inline constexpr int capture_thread_local = 1;    // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 inline constexpr int pool_release_threshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 
 /// CUDA_KERNEL_NODE_PARAMS_v2.
@@ -58,6 +59,8 @@ struct Cuda {
                            CUstream, void**, void**);
   CUresult (*StreamCreate)(CUstream*, unsigned);
   CUresult (*StreamSynchronize)(CUstream);
+  CUresult (*StreamBeginCapture)(CUstream, int);
+  CUresult (*StreamEndCapture)(CUstream, CUgraph*);
   CUresult (*StreamWaitEvent)(CUstream, CUevent, unsigned);
   CUresult (*EventCreate)(CUevent*, unsigned);
   CUresult (*EventRecord)(CUevent, CUstream);

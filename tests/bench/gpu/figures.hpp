@@ -38,8 +38,7 @@ struct Case {
   std::string name;
   std::string peer;  ///< description of the peer
   Bar bar;
-  std::function<Sides()>
-      prepare;  ///< runs with the case, so that a missing resource fails only this case
+  std::function<Sides()> prepare;  ///< runs with the case, so that a missing resource fails only this case
   int samples = 11;
 };
 
@@ -72,6 +71,8 @@ Bar at_least() {
 void add_launch_cases();       // one task, chains
 void add_region_cases();       // fork and join, over streams and as graphs
 void add_graph_cases();        // graphs of many tasks
+void add_chain_cases();        // merged loops, short chains, independent loops
+void add_repetition_cases();   // loops until a condition of the device holds
 void add_memory_cases();       // the pool
 void add_concurrency_cases();  // gain of concurrent blocks, and absence of a loss
 void add_streaming_cases();    // kernels that move memory, against nvcc's
@@ -82,6 +83,8 @@ inline void add_all_cases() {
   add_launch_cases();
   add_region_cases();
   add_graph_cases();
+  add_chain_cases();
+  add_repetition_cases();
   add_memory_cases();
   add_concurrency_cases();
   add_process_cases();

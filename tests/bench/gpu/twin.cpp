@@ -37,6 +37,8 @@ const Twin& twin() {
     find(all.compact, "twin_compact");
     find(all.histogram_of_range, "twin_histogram_of_range");
     find(all.reduce_by_key, "twin_reduce_by_key");
+    find(all.robots, "twin_robots");
+    find(all.six_maps, "twin_six_maps");
     return all;
   }();
   return functions;

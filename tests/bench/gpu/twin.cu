@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hand-written CUDA code for the cases of streaming_kernels.cpp and whole_kernels.cpp. tests/gpu-proof
-// compiles it, with twin_algorithms.cu, by
+// compiles it, with twin_algorithms.cu and twin_chains.cu, by
 //   nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC
 // Each function takes the number of a variant (launch shape or implementation of the kernel) and submits one
 // run to `stream`. It returns 0, a CUDA error, or -1 for an unknown variant; weir-bench times all variants

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of twin.cu and twin_algorithms.cu, loaded from the shared object in WEIR_BENCH_TWIN.
+// The functions of twin.cu, twin_algorithms.cu and twin_chains.cu, loaded from the shared object in
+// WEIR_BENCH_TWIN.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ struct Twin {
   int (*compact)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
   int (*histogram_of_range)(int, CUdeviceptr, CUdeviceptr, int, double, double, long, CUstream);
   int (*reduce_by_key)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*robots)(int, const CUdeviceptr*, long, int, CUstream);
+  int (*six_maps)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long,
+                  CUstream);
 };
 
 /// Throws std::runtime_error that names the missing part.

@@ -107,7 +107,7 @@ void add_solve() {
        .samples = 21});
 }
 
-void add_histogram(const char* name, unsigned bins) {
+void add_counting(const char* name, unsigned bins) {
   add({.name = name,
        .peer = "nvcc -O3",
        .bar = at_least<970>(),
@@ -152,8 +152,8 @@ void add_kernel_cases() {
   add_stencil();
   add_nbody();
   add_solve();
-  add_histogram("histogram_256_bins", 256);
-  add_histogram("histogram_1_Mi_bins", 1 << 20);
+  add_counting("histogram_256_bins", 256);
+  add_counting("histogram_1_Mi_bins", 1 << 20);
 }
 
 }  // namespace weir::bench::gpu

@@ -219,6 +219,7 @@ struct KernelSource {
   bool phases = true;
   bool concurrency = true;
   bool deterministic = false;
+  std::uint32_t min_resident_threads = 0;
   const std::string* parameter_names = nullptr;
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;

@@ -226,6 +226,12 @@ class AmdgpuModel final : public GpuModel {
     const std::string threads = std::to_string(block_threads(kernel, task));
     entry.addFnAttr("amdgpu-flat-work-group-size", threads + "," + threads);
     entry.addFnAttr("uniform-work-group-size", "true");
+    if (const std::uint32_t resident = kernel.options.min_resident_threads) {
+      // Of a SIMD unit. A compute unit has four of 64 lanes, or two of 32 that run at most 16 waves each.
+      const std::uint32_t threads_of_wave = wave_ * (wave_ == 64 ? 4 : 2);
+      const std::uint32_t waves = std::min((resident + threads_of_wave - 1) / threads_of_wave, 16u);
+      entry.addFnAttr("amdgpu-waves-per-eu", std::to_string(waves));
+    }
     if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
 

@@ -6,6 +6,7 @@
 #include <weir/error.hpp>
 
 #include "codegen/lowering/threads/block_reduction.hpp"
+#include "codegen/lowering/threads/long_bodies.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "ir/counters.hpp"
 #include "ir/groups.hpp"
@@ -24,6 +25,9 @@ constexpr std::uint32_t usual_threads = 256;
 // can still have 128 registers. A histogram of 256 bins on an H200 took 0.97 of the time of 256 threads; 1024
 // threads took 0.965.
 constexpr std::uint32_t counting_threads = 512;
+
+// For loops with long bodies, at least the threads that run together.
+constexpr std::uint32_t least_threads = 32;
 
 // One block runs all phases. A thread can still have 128 registers.
 constexpr std::uint32_t phase_threads = 512;
@@ -166,7 +170,11 @@ std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& 
       if (const ir::Statement* loop = loop_of(task); loop && ir::is_group_loop(*loop))
         return threads_of(kernel, *loop);
       if (max_block_threads_ < ir::reduce_lanes) return usual_threads;
-      const std::uint32_t wanted = counts_privately(kernel, task) ? counting_threads : usual_threads;
+      const ir::Statement* loop = loop_of(task);
+      const bool is_long = loop && has_long_body(kernel, *loop, assumptions_);
+      const std::uint32_t wanted = counts_privately(kernel, task) ? counting_threads
+                                   : is_long                      ? std::max(least_threads, lanes())
+                                                                  : usual_threads;
       return std::min(wanted, std::bit_floor(max_block_threads_));
     }
   }

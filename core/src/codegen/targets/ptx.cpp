@@ -2,6 +2,7 @@
 // NVIDIA GPUs: PTX, which the driver compiles for the device when it loads it.
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -201,6 +202,15 @@ class PtxModel final : public GpuModel {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(~0u)});
   }
 
+  Value* opaque(Builder& b, Value* v) const override {
+    auto* const type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
+    const char* const same = v->getType()->isIntegerTy(64) ? "=l,0" : "=r,0";
+    llvm::CallInst* call = b.CreateCall(llvm::InlineAsm::get(type, "", same, /*hasSideEffects=*/false), {v});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return call;
+  }
+
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
     if (!args[0]->getType()->isFloatTy()) return nullptr;
     const auto approximate = [&](llvm::Intrinsic::ID id, Value* x) {
@@ -240,7 +250,10 @@ class PtxModel final : public GpuModel {
     entry.addFnAttr("target-cpu", cpu_);
     entry.addFnAttr("target-features", features_);
     entry.addFnAttr("no-trapping-math", "true");
-    entry.addFnAttr("nvvm.maxntid", std::to_string(block_threads(kernel, task)));
+    const std::uint32_t threads = block_threads(kernel, task);
+    entry.addFnAttr("nvvm.maxntid", std::to_string(threads));
+    if (const std::uint32_t resident = kernel.options.min_resident_threads)
+      entry.addFnAttr("nvvm.minctasm", std::to_string((resident + threads - 1) / threads));
     if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
 

@@ -36,6 +36,8 @@ class ThreadModel {
   virtual void barrier(Builder& b) const = 0;
   /// A barrier for the lanes that run together.
   virtual void barrier_of_lanes(Builder& b) const = 0;
+  /// The i32 or i64 `v`, unknown to LLVM's passes: no sum or product of it becomes a variable of a loop.
+  virtual llvm::Value* opaque(Builder&, llvm::Value* v) const { return v; }
   /// The address space of the block's memory.
   virtual unsigned shared_space() const = 0;
   /// Whether values of 8, 16 and at least 32 bits can take the same place in the block's memory, one after

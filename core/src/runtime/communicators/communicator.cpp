@@ -87,6 +87,11 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
     group.last_in_callback = staged;
   }
   staging.begin.record(stream);
+  if (group.peers &&
+      !callbacks) {  // the stream may wait for an exchange, and the group's thread for the stream
+    stream.flush();
+    group.peers->synchronize(staging.begin);
+  }
   group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {
@@ -213,17 +218,23 @@ std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
 void Communicator::exchange(const StreamRef& stream, std::span<const Message> sends,
                             std::span<const Message> receives) const try {
   const std::vector<AnyArrayView> sent = arrays_of(sends), received = arrays_of(receives);
-  submit(
-      *state_, stream, sent, received,
-      [out = transfers_of(sends, false), in = transfers_of(receives, true)](
-          const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        std::vector<weir_transfer> transfers = out;
-        transfers.insert(transfers.end(), in.begin(), in.end());
-        for (std::size_t i = 0; i < transfers.size(); ++i)
-          transfers[i].memory = i < out.size() ? on.sent[i] : on.received[i - out.size()];
-        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(),
-                              on.stream, status);
-      });
+  if (state_->peers) {
+    state_->check();
+    stream.device().state()->streams.note_ranks();
+    state_->peers->exchange(stream, sends, receives);
+  } else {
+    submit(
+        *state_, stream, sent, received,
+        [out = transfers_of(sends, false), in = transfers_of(receives, true)](
+            const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
+          std::vector<weir_transfer> transfers = out;
+          transfers.insert(transfers.end(), in.begin(), in.end());
+          for (std::size_t i = 0; i < transfers.size(); ++i)
+            transfers[i].memory = i < out.size() ? on.sent[i] : on.received[i - out.size()];
+          return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(),
+                                on.stream, status);
+        });
+  }
   state_->messages.sent += sent.size();
   state_->messages.sent_bytes += bytes_of(sent);
   state_->messages.received += received.size();
@@ -251,7 +262,10 @@ void Communicator::barrier() const try {
 
 void Communicator::synchronize(const StreamRef& stream) const try {
   try {
-    stream.synchronize();
+    if (state_->peers)
+      state_->peers->synchronize(stream);
+    else
+      stream.synchronize();
   } catch (const std::exception& error) {
     state_->abort(error.what());  // the stream may never reach calls that other ranks wait for
     throw;

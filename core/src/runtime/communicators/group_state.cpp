@@ -10,6 +10,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 
 namespace weir::detail {
@@ -49,21 +50,25 @@ void GroupState::Progress::wait_for_end() {
 
 namespace {
 
-/// Whether the communicator's operations take the device's memory and streams.
-bool takes(const CommunicatorPlugin& plugin, const Device& device) {
+/// Without capabilities if the communicator cannot describe itself.
+weir_communicator_info describe(const CommunicatorPlugin& plugin) {
   weir_communicator_info info{};
   info.struct_size = sizeof info;
   Status status;
-  if (plugin.abi_version() < WEIR_ABI_VERSION(1, 1) ||
-      plugin.table().communicator_get_info(&info, &status) != WEIR_OK)
-    return false;
+  if (plugin.table().communicator_get_info(&info, &status) != WEIR_OK) return {};
+  return info;
+}
+
+}  // namespace
+
+bool takes_memory(const CommunicatorPlugin& communicator, const Device& device) {
+  if (communicator.abi_version() < WEIR_ABI_VERSION(1, 1)) return false;
+  const weir_communicator_info info = describe(communicator);
   const std::span direct(info.direct, std::min<std::size_t>(info.direct_count, WEIR_MAX_DIRECT_DRIVERS));
   return (info.capabilities & WEIR_COMMUNICATOR_STREAM_ORDER) != 0 &&
          std::ranges::any_of(direct, [&](const auto& name) { return device.driver() == bounded(name); }) &&
          device.info().has(Capability::native_stream) && device.info().has(Capability::device_address);
 }
-
-}  // namespace
 
 GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
     : plugin_(plugin), rank_(options.rank), size_(options.size) {
@@ -76,7 +81,7 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   wanted.struct_size = sizeof wanted;
   std::optional<Stream> stream;
   weir_communicator_stream device{};
-  if (options.device && takes(plugin_, *options.device)) {
+  if (options.device && takes_memory(plugin_, *options.device)) {
     device_ = options.device;
     stream.emplace(device_->create_stream());
     device = {sizeof device, device_->driver().c_str(), stream->native_handle()};
@@ -87,6 +92,10 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   wanted.validate = options.validate;
   wanted.limit = static_cast<std::uint64_t>(std::chrono::nanoseconds(options.limit).count());
   wanted.address = options.size == 0 && options.address.empty() ? nullptr : options.address.c_str();
+  const std::uint64_t capabilities = describe(plugin_).capabilities;
+  std::shared_ptr<ThreadGroup> threads;
+  if ((capabilities & WEIR_COMMUNICATOR_THREADS) && !(capabilities & WEIR_COMMUNICATOR_PROCESSES))
+    threads = ThreadGroup::enter(options.address, rank_, size_, options.device);
   Status status;
   if (const weir_result result = plugin_.table().group_join(&wanted, &group_, &status); result != WEIR_OK)
     throw Error(code_of(result),
@@ -103,10 +112,10 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   }
   rank_ = info.rank;
   size_ = info.size;
-  weir_communicator_info communicator{};
-  communicator.struct_size = sizeof communicator;
-  has_threads_ = size_ > 1 && plugin_.table().communicator_get_info(&communicator, &status) == WEIR_OK &&
-                 (communicator.capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
+  has_threads_ = size_ > 1 && (capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
+  if (has_threads_ && options.device) options.device->state()->streams.note_ranks();
+  if (threads) devices_ = threads->complete(options.address);
+  if (are_peers(devices_)) peers.emplace(*this, threads, options.limit);
   try {
     thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
   } catch (const std::exception& error) {
@@ -220,9 +229,14 @@ void GroupState::check() const {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) throw Error(*failure_);
-    if (!device_ || !queued_.empty()) return;
+    if ((!device_ && !peers) || !queued_.empty()) return;
   }
   Status status;
+  if (peers) {  // an exchange of nothing would count as a call
+    weir_group_info info{};
+    info.struct_size = sizeof info;
+    if (plugin_.table().group_get_info(group_, &info, &status) == WEIR_OK && info.failed_rank < 0) return;
+  }
   const weir_result result = plugin_.table().exchange(group_, 0, nullptr, nullptr, &status);
   if (result != WEIR_OK) throw failure_of(result, status);
 }

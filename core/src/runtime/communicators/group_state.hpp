@@ -15,15 +15,21 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 #include <weir/communicator.hpp>
 #include <weir/error.hpp>
 
 #include "driver/communicator_plugin.hpp"
 #include "driver/gpu_driver.hpp"
+#include "runtime/communicators/peer_exchange.hpp"
 #include "runtime/communicators/staging.hpp"
+#include "runtime/communicators/thread_group.hpp"
 #include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
+
+/// Whether operations of the communicator take the device's memory and streams.
+bool takes_memory(const CommunicatorPlugin& communicator, const Device& device);
 
 class GroupState {
  public:
@@ -84,9 +90,14 @@ class GroupState {
   /// Whether operations take the device's memory and streams, because the rank joined with it.
   bool takes_memory_of(const Device& device) const { return device_ && device_->name() == device.name(); }
 
+  /// The device that each rank gave, if all ranks of the communicator are threads of this process; else
+  /// empty.
+  const std::vector<std::optional<Device>>& devices() const noexcept { return devices_; }
+
   // For the thread that uses the Communicator.
   MessageStatistics messages;
   StagingPool staging;
+  std::optional<PeerExchange> peers;  ///< exchanges of ranks that are threads, if their devices allow it
   std::shared_ptr<const Staged> last_in_callback;  ///< the last call that waits in a callback of a GPU
 
  private:
@@ -98,6 +109,7 @@ class GroupState {
   std::uint32_t rank_, size_;
   bool has_threads_ = false;      ///< other ranks may be threads of this process
   std::optional<Device> device_;  ///< that the rank joined with, if the communicator takes its memory
+  std::vector<std::optional<Device>> devices_;
   weir_group group_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -8,6 +8,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 #include <weir/communicator.hpp>
@@ -52,15 +54,24 @@ std::string communicator_report() {
 
 }  // namespace
 
-Communicator join(const JoinOptions& options) try {
-  const Candidate* const candidate = find_communicator(options.communicator);
-  if (!candidate)
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("no communicator '{}': no usable communicator has that name. The communicators are:{}",
-                    options.communicator, communicator_report()));
-  return Communicator(std::make_unique<detail::GroupState>(*candidate->communicator, options));
-} catch (...) {
+namespace {
+
+const Candidate& usable_communicator(const std::string& name) {
+  if (const Candidate* const candidate = find_communicator(name)) return *candidate;
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("no communicator '{}': no usable communicator has that name. The communicators are:{}",
+                  name, communicator_report()));
+}
+
+std::unique_ptr<detail::GroupState> join_group(const JoinOptions& options) {
+  return std::make_unique<detail::GroupState>(*usable_communicator(options.communicator).communicator,
+                                              options);
+}
+
+}  // namespace
+
+Communicator join(const JoinOptions& options) try { return Communicator(join_group(options)); } catch (...) {
   detail::rethrow_as_error();
 }
 
@@ -101,6 +112,52 @@ std::optional<LaunchedCommunicator> launched() {
 
 namespace {
 
+/// Whether each rank has a device, all of one driver, and no two the same. Two devices of a driver may share
+/// a GPU.
+bool are_different(std::span<const std::optional<Device>> devices) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!devices[i] || devices[i]->driver() != devices[0]->driver()) return false;
+    const std::string& location = devices[i]->info().location;
+    for (std::size_t before = 0; before < i; ++before)
+      if (*devices[before] == *devices[i] ||
+          (!location.empty() && devices[before]->info().location == location))
+        return false;
+  }
+  return true;
+}
+
+/// The first communicator for threads that takes the memory of all devices; null without one.
+const Candidate* communicator_of(std::span<const std::optional<Device>> devices) {
+  for (const Candidate& candidate : communicators())
+    if (candidate.status == DriverStatus::usable && candidate.communicator && candidate.communicator_info &&
+        (candidate.communicator_info->capabilities & WEIR_COMMUNICATOR_THREADS) &&
+        std::ranges::all_of(devices, [&](const auto& device) {
+          return detail::takes_memory(*candidate.communicator, *device);
+        }))
+      return &candidate;
+  return nullptr;
+}
+
+/// The threads of run_ranks() join `local`. All of them find the same devices there, and so the same better
+/// communicator.
+Communicator join_threads(JoinOptions options) {
+  std::unique_ptr<detail::GroupState> local = join_group(options);
+  const auto& devices = local->devices();
+  if (devices.size() < 2 || !are_different(devices) ||
+      !devices[0]->info().has(Capability::native_stream))  // saves the search: no communicator takes them
+    return Communicator(std::move(local));
+  const Candidate* const better = communicator_of(devices);
+  if (!better) return Communicator(std::move(local));
+  options.communicator = better->name;
+  try {
+    return join(options);
+  } catch (const Error& error) {
+    throw Error(
+        error.code(),
+        fmt::format("{}; with WEIR_COMMUNICATOR=local, arrays pass through the host instead", error.what()));
+  }
+}
+
 /// Joins the group of all ranks.
 Communicator join_all(JoinOptions options) {
   constexpr std::uint32_t max_seconds = 86400;
@@ -112,7 +169,7 @@ Communicator join_all(JoinOptions options) {
     options.rank = seat->rank;
     options.size = seat->size;
     options.address = fmt::format("weir ranks {}, group {}", seat->run, seat->joined++);
-    return join(options);
+    return wanted.empty() ? join_threads(std::move(options)) : join(options);
   }
   if (const auto by = launched()) {
     if (wanted.empty()) options.communicator = by->name;
@@ -139,6 +196,15 @@ Communicator join() try { return join_all({}); } catch (...) {
 Communicator join(const Device& device) try {
   JoinOptions options;
   options.device = device;
+  return join_all(options);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Communicator join(const Device& device, std::chrono::milliseconds limit) try {
+  JoinOptions options;
+  options.device = device;
+  options.limit = limit;
   return join_all(options);
 } catch (...) {
   detail::rethrow_as_error();
@@ -221,6 +287,29 @@ void run_ranks(std::uint32_t ranks, const std::function<void()>& rank) try {
                     "as one of as many; ask for the same number, or for none",
                     ranks, by->variable, by->ranks));
   rank();
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+namespace {
+
+std::uint32_t rank_of_process() {
+  const auto by = launched();
+  if (!by) return 0;
+  const std::string wanted = secure_environment("WEIR_COMMUNICATOR");
+  const Candidate& candidate = usable_communicator(wanted.empty() ? by->name : wanted);
+  return candidate.communicator_info ? candidate.communicator_info->launched_rank : 0;
+}
+
+}  // namespace
+
+Device open_for_rank(std::string_view name) try {
+  const Device first = name.empty() ? open() : open(name);
+  const std::uint32_t rank = seat ? seat->rank : rank_of_process();
+  const std::string given = name.empty() ? secure_environment("WEIR_DEVICE") : std::string(name);
+  if (rank == 0 || given.find(':') != std::string::npos) return first;
+  const std::uint64_t count = find_driver(first.driver())->devices.size();
+  return open(fmt::format("{}:{}", first.driver(), (std::uint64_t{first.index()} + rank) % count));
 } catch (...) {
   detail::rethrow_as_error();
 }

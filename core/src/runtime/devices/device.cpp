@@ -85,7 +85,7 @@ void Device::synchronize() const try {
 
 std::uint64_t Device::trim_memory() const try {
   state_->check_not_forked();
-  const std::uint64_t bytes = state_->memory.trim();
+  const std::uint64_t bytes = state_->memory.trim() + state_->pinned.trim();
   state_->streams.trim();
   state_->events.trim();
   return bytes;

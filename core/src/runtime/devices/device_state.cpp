@@ -131,6 +131,7 @@ DeviceState::DeviceState(const GpuDriver& driver, std::uint32_t index_, std::uin
       address_bytes(raw.argument_style == WEIR_ARGUMENT_BUFFER ? 16 : 8),
       streams(*this),
       events(*this),
+      pinned(*this),
       memory(*this) {
   device_name_ = fmt::format("{}:{}", driver.name(), index);
 }

@@ -14,6 +14,7 @@
 #include "driver/gpu_driver.hpp"
 #include "runtime/errors/driver_call.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/memory/pinned_cache.hpp"
 #include "runtime/streams/event_pool.hpp"
 #include "runtime/streams/stream_manager.hpp"
 
@@ -51,6 +52,7 @@ struct DeviceState final : DriverCaller {
 
   StreamManager streams;
   EventPool events;
+  PinnedCache pinned;
   MemoryPool memory;
   std::atomic<std::uint32_t> graphs{0};  ///< driver graphs that are alive
 

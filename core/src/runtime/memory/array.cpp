@@ -60,6 +60,12 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
     std::memset(data_, 0, bytes);
     return;
   }
+  if (const PinnedCache::Block kept = device_->pinned.take(bytes); kept.allocation) {
+    allocation_ = kept.allocation;
+    data_ = kept.data;
+    std::memset(data_, 0, bytes);
+    return;
+  }
   weir_memory_options options{};
   options.struct_size = sizeof options;
   options.kind = WEIR_MEMORY_PINNED;
@@ -98,9 +104,7 @@ PinnedMemory::~PinnedMemory() {
   // The capture is at most two words, which std::function stores without allocation.
   if (allocation_)
     device_->memory.when_unused([device = device_, allocation = allocation_]() noexcept {
-      device->call_no_throw([&](weir_status* status) {
-        return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
-      });
+      device->pinned.put(static_cast<weir_allocation>(allocation));
     });
   else
     device_->memory.when_unused(

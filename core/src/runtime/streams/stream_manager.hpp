@@ -111,6 +111,7 @@ class StreamManager {
   /// device. From then on, no region leases a stream after unfinished work of another caller: that work may
   /// wait for a rank whose own work would then be behind it.
   void note_ranks() noexcept { waits_for_ranks_.store(true, std::memory_order_relaxed); }
+  bool waits_for_ranks() const noexcept { return waits_for_ranks_.load(std::memory_order_relaxed); }
   std::uint32_t lease_limit() const noexcept;
 
  private:

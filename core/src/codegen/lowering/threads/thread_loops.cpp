@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
+#include "codegen/lowering/threads/long_bodies.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
 #include "codegen/lowering/threads/staging.hpp"
 #include "codegen/lowering/threads/tiles.hpp"
 #include "ir/counters.hpp"
+#include "ir/task.hpp"
 
 namespace weir::codegen {
 
@@ -19,16 +22,28 @@ namespace {
 /// A space with 32-bit indices has fewer iterations than this, so no thread needs a longer step.
 constexpr std::uint64_t index32_limit = std::uint64_t{1} << 30;
 
+/// Whether a launch takes this code only if each loop of the task has few iterations.
+bool is_short_chain(const ir::Task& task) {
+  return task.kind == ir::TaskKind::phases &&
+         std::ranges::none_of(task.body.statements,
+                              [](const ir::Statement& s) { return s.op == ir::Op::repeat; });
+}
+
 /// Traverses this thread's share of a loop once.
 class ThreadLoop : private FunctionPart {
  public:
   ThreadLoop(TaskFunction& f, const Iteration& around, const ir::Statement& loop, const Space& space)
-      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {}
+      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {
+    if (is_long_ && device_.assumptions().no_alias) early_ = early_loads(kernel_, loop_.bodies[0]);
+  }
 
   void run() {
     std::vector<Value*> count = space_.count;  // of places, each a packet or an iteration
     Value* total = space_.total;
-    const std::uint32_t width = packet_width(kernel_, loop_, device_.assumptions());
+    // Few iterations are for as many threads: packets would leave most threads idle, and take several times
+    // the instructions, each of which is fetched for one use.
+    const std::uint32_t width =
+        is_short_chain(task_) ? 1 : packet_width(kernel_, loop_, device_.assumptions());
     f_.lowering.packet_width = width;
     f_.lowering.take(width > 1 ? LoweringPath::packets : LoweringPath::thread_loop);
     if (width > 1) {
@@ -102,7 +117,17 @@ class ThreadLoop : private FunctionPart {
     b_.SetInsertPoint(next);
     digits.advance(one_each ? words_.digits_of(count, share.step) : steps);
     if (count.size() > 1) b_.CreateStore(further, position);
-    b_.CreateBr(body);
+    llvm::BranchInst* again = b_.CreateBr(body);
+    if (is_long_) keep_inside(again);
+  }
+
+  /// Parts of addresses that are the same in all iterations are computed in each of them. Outside of the
+  /// loop, they would take more registers than a thread has, for a loop that mostly runs once.
+  void keep_inside(llvm::BranchInst* latch) {
+    llvm::MDNode* wish = llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.licm.disable")});
+    llvm::MDNode* id = llvm::MDNode::getDistinct(context_, {nullptr, wish});
+    id->replaceOperandWith(0, id);
+    latch->setMetadata(llvm::LLVMContext::MD_loop, id);
   }
 
   /// The packet or the iteration at `place`; for a share without tiles, that is the one at `position`.
@@ -110,10 +135,11 @@ class ThreadLoop : private FunctionPart {
     if (packets_) return packets_->run(place);
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d)
-      indices.push_back(words_.index_of(space_.low[d], place[d]));
+      indices.push_back(
+          words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
     if (tiles_ || task_.kind == ir::TaskKind::phases ||
         !has_staged_arrays(kernel_, loop_, device_.assumptions()))
-      return lower_iteration(f_, around_, loop_, indices);
+      return lower_iteration(f_, around_, loop_, indices, nullptr, nullptr, early_ ? &*early_ : nullptr);
     StagedLoops staged(f_, loop_, words_, b_.CreateLoad(words_.type(), position), end);
     lower_iteration(f_, around_, loop_, indices, nullptr, &staged);
   }
@@ -122,6 +148,8 @@ class ThreadLoop : private FunctionPart {
   const ir::Statement& loop_;
   const Space& space_;
   Words words_;
+  const bool is_long_ = has_long_body(kernel_, loop_, device_.assumptions());
+  std::optional<std::vector<const ir::Statement*>> early_;  // the statements of a long body
   std::optional<PacketLoops> packets_;
   std::optional<Tiles> tiles_;
 };

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pending_operations.hpp"
+
+#include <algorithm>
+
+#include "vendor.hpp"
+
+namespace weir::collectives {
+
+PendingOperations::Entry* PendingOperations::take() {
+  const auto take_unused = [&]() -> Entry* {
+    const std::lock_guard lock(mutex_);
+    if (unused_.empty()) return nullptr;
+    Entry* const entry = unused_.back();
+    unused_.pop_back();
+    return entry;
+  };
+  if (Entry* const entry = take_unused()) return entry;
+  // The watch may query at this time: then more events are created, if the limit allows it.
+  if (std::unique_lock querying(querying_, std::try_to_lock); querying) collect_ended();
+  if (Entry* const entry = take_unused()) return entry;
+  if (all_.size() == max_pending) return nullptr;
+  auto made = std::make_unique<Entry>();
+  all_.reserve(max_pending);
+  made->begin = create_event();
+  try {
+    made->end = create_event();
+  } catch (...) {
+    destroy_event(made->begin);
+    throw;
+  }
+  all_.push_back(std::move(made));
+  return all_.back().get();
+}
+
+void PendingOperations::submitted(Entry* entry, void* stream) {
+  entry->begun = entry->asked = false;
+  const std::lock_guard lock(mutex_);
+  streams_[stream].push_back(entry);
+}
+
+void PendingOperations::withdraw(Entry* entry) {
+  const std::lock_guard lock(mutex_);
+  unused_.push_back(entry);
+}
+
+std::vector<PendingOperations::Entry*> PendingOperations::collect_ended() {
+  std::vector<void*> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [stream, entries] : streams_) streams.push_back(stream);
+  }
+  std::vector<Entry*> first;
+  for (void* const stream : streams) {
+    for (bool more = true; more;) {
+      Entry* entry = nullptr;
+      {
+        const std::lock_guard lock(mutex_);
+        entry = streams_.at(stream).front();
+      }
+      const EventState end = query_event(entry->end);
+      if (end == EventState::pending) {
+        if (!entry->begun && query_event(entry->begin) != EventState::pending) {
+          entry->begun = true;
+          entry->since = Clock::now();
+        }
+        first.push_back(entry);
+        break;
+      }
+      if (end == EventState::failed) failed_ = entry->operation.name;
+      const std::lock_guard lock(mutex_);
+      unused_.push_back(entry);
+      const auto at = streams_.find(stream);
+      at->second.pop_front();
+      more = !at->second.empty();
+      if (!more) streams_.erase(at);
+    }
+  }
+  return first;
+}
+
+bool PendingOperations::collect() {
+  const std::lock_guard querying(querying_);
+  return collect_ended().empty();
+}
+
+PendingOperations::Report PendingOperations::look(std::chrono::nanoseconds limit,
+                                                  std::chrono::nanoseconds question) {
+  const std::lock_guard querying(querying_);
+  const std::vector<Entry*> first = collect_ended();
+  Report report;
+  report.failed = std::exchange(failed_, nullptr);
+  const auto now = Clock::now();
+  for (Entry* const entry : first) {
+    if (!entry->begun) continue;
+    const Operation& operation = entry->operation;
+    if (operation.peers.empty()) report.begun.emplace_back(operation.name, entry->number);
+    if (!entry->asked && now - entry->since >= limit - question) report.ask = entry->asked = true;
+    if (now - entry->since >= limit && !report.late) report.late.emplace(operation, entry->number);
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stream, entries] : streams_)
+    report.waiting += static_cast<std::uint64_t>(std::ranges::count_if(
+        entries, [](const Entry* entry) { return !entry->begun && entry->operation.peers.empty(); }));
+  return report;
+}
+
+void PendingOperations::destroy_events() noexcept {
+  for (const auto& entry : all_) {
+    destroy_event(entry->begin);
+    destroy_event(entry->end);
+  }
+}
+
+}  // namespace weir::collectives
