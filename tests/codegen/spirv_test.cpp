@@ -268,6 +268,27 @@ TEST(SpirvModule, TakesBallotsOfSubgroupsWhereTheDeviceHasThem) {
   }
 }
 
+TEST(SpirvModule, TakesTheDevicesInverseSquareRootInFastMath) {
+  const auto module = [](const std::string& option) {
+    const auto compiled = compile("weir-ir 1\nkernel \"k\"" + option + R"(
+  param @x : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %v = load @x[%i] : f32
+    %r = math.rsqrt %v : f32
+    store @x[%i], %r
+  }
+}
+)",
+                                  {"spirv-vulkan", "vulkan1.3", "+int64", 32, 1024, everything});
+    EXPECT_EQ(invalidity(compiled), "") << option;
+    return compiled;
+  };
+  EXPECT_LT(3 * module(" fast_math").size(), module("").size());
+}
+
 TEST(SpirvTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.1", "", 8, 1024}), HasSubstr("expected vulkan1.3"));
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "native", "", 8, 1024}),

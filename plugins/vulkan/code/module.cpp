@@ -202,7 +202,7 @@ void Stream::launch(Kernel& kernel, const weir_launch& launch) {
     std::memcpy(block.host(), launch.arguments, launch.argument_bytes);
     dispatch.arguments = block.address();
   }
-  record_dispatch(device->vk, line->commands(), dispatch);
+  record_dispatch(device->vk, line->commands(Ordered::kernels), dispatch);
   line->end_operation();
 }
 

@@ -10,13 +10,19 @@ namespace {
 constexpr std::uint64_t tile_bytes = 4096;  // of a pattern longer than a word
 constexpr std::uint64_t word = 4;
 
-void record_memory_barrier(const VolkDeviceTable& vk, VkCommandBuffer commands, VkPipelineStageFlags2 stage,
-                           VkAccessFlags2 access) {
+struct Scope {
+  VkPipelineStageFlags2 stage;
+  VkAccessFlags2 access;
+};
+constexpr Scope all_writes{VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, VK_ACCESS_2_MEMORY_WRITE_BIT};
+
+void record_memory_barrier(const VolkDeviceTable& vk, VkCommandBuffer commands, const Scope& before,
+                           const Scope& after) {
   auto barrier = make<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
-  barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-  barrier.srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT;
-  barrier.dstStageMask = stage;
-  barrier.dstAccessMask = access;
+  barrier.srcStageMask = before.stage;
+  barrier.srcAccessMask = before.access;
+  barrier.dstStageMask = after.stage;
+  barrier.dstAccessMask = after.access;
   auto info = make<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   info.memoryBarrierCount = 1;
   info.pMemoryBarriers = &barrier;
@@ -30,14 +36,21 @@ bool fills_words(const Range& to, const sdk::Pattern& pattern) noexcept {
 
 }  // namespace
 
-void record_barrier(const VolkDeviceTable& vk, VkCommandBuffer commands) {
-  record_memory_barrier(vk, commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                        VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT);
+void record_barrier(const VolkDeviceTable& vk, VkCommandBuffer commands, Ordered ordered) {
+  if (ordered == Ordered::kernels)
+    record_memory_barrier(
+        vk, commands, {VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT},
+        {VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT});
+  else
+    record_memory_barrier(
+        vk, commands, all_writes,
+        {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT});
 }
 
 void record_end_barrier(const VolkDeviceTable& vk, VkCommandBuffer commands) {
-  record_memory_barrier(vk, commands, VK_PIPELINE_STAGE_2_HOST_BIT,
-                        VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT);
+  record_memory_barrier(
+      vk, commands, all_writes,
+      {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT});
 }
 
 void record_copy(const VolkDeviceTable& vk, VkCommandBuffer commands, const Range& to, const Range& from) {

@@ -58,7 +58,6 @@ class Recorder {
     for (const std::uint32_t other : kept.dependencies)
       if (other >= after_barrier_) {
         record_collected();
-        record_barrier(device_.vk, commands_);
         after_barrier_ = static_cast<std::uint32_t>(index);
         break;
       }
@@ -89,12 +88,19 @@ class Recorder {
     check(device_.vk.vkBeginCommandBuffer(made, &begin), "record a graph");
     out_.segments.push_back({made, 0});
     commands_ = made;
-    after_barrier_ = static_cast<std::uint32_t>(index);  // the stream's own barrier comes first
+    after_barrier_ = static_cast<std::uint32_t>(index);
+    last_.reset();  // the stream's own barrier comes first
   }
 
   /// Records the nodes since the last barrier, copies and fills first. On an H200, a small one that follows a
   /// running kernel without a barrier holds back all queues until the kernel ends (tests/evidence/vulkan.md).
   void record_collected() {
+    const bool kernels = std::ranges::all_of(
+        collected_, [](const Graph::Kept* kept) { return kept->node.kind == WEIR_GRAPH_KERNEL; });
+    if (last_)
+      record_barrier(device_.vk, commands_,
+                     kernels && *last_ == Ordered::kernels ? Ordered::kernels : Ordered::all);
+    last_ = kernels ? Ordered::kernels : Ordered::all;
     for (const bool kernels : {false, true})
       for (const Graph::Kept* kept : collected_)
         if ((kept->node.kind == WEIR_GRAPH_KERNEL) == kernels) record_node(*kept);
@@ -140,6 +146,7 @@ class Recorder {
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   std::uint32_t after_barrier_ = 0;            ///< the first node after the last barrier
   std::vector<const Graph::Kept*> collected_;  ///< since the last barrier; none depends on another
+  std::optional<Ordered> last_;                ///< the nodes before them, if any
 };
 
 }  // namespace

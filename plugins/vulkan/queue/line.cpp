@@ -25,7 +25,7 @@ void Line::ensure_open() {
   open_->position = last_ + 1;
 }
 
-VkCommandBuffer Line::commands() {
+VkCommandBuffer Line::commands(Ordered next) {
   device.check_present();
   ensure_open();
   if (!open_->commands) {
@@ -50,7 +50,9 @@ VkCommandBuffer Line::commands() {
     check(device.vk.vkBeginCommandBuffer(buffer, &begin), "begin a command buffer");
     open_->commands = buffer;
   }
-  record_barrier(device.vk, open_->commands);
+  const bool kernels = open_->last == Ordered::kernels && next == Ordered::kernels;
+  record_barrier(device.vk, open_->commands, kernels ? Ordered::kernels : Ordered::all);
+  open_->last = next;
   return open_->commands;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "memory/heap.hpp"
+#include "queue/commands.hpp"
 #include "queue/fifo.hpp"
 
 namespace weir::vulkan {
@@ -31,14 +32,15 @@ struct Mark {
 
 struct Step {
   std::uint64_t position = 0;
-  std::vector<Mark> waits;                        ///< complete before it begins; once submitted, of other queues
-  VkCommandBuffer commands = VK_NULL_HANDLE;      ///< null for an empty batch and for a host step
-  std::function<void()> host;                     ///< set for a host step
-  std::vector<std::function<void()>> after;       ///< called when the batch has run, before it is complete
-  std::vector<Range> ranges;                      ///< memory to free when the step is complete
+  std::vector<Mark> waits;                    ///< complete before it begins; once submitted, of other queues
+  VkCommandBuffer commands = VK_NULL_HANDLE;  ///< null for an empty batch and for a host step
+  std::function<void()> host;                 ///< set for a host step
+  std::vector<std::function<void()>> after;   ///< called when the batch has run, before it is complete
+  std::vector<Range> ranges;                  ///< memory to free when the step is complete
   std::vector<std::shared_ptr<const void>> kept;  ///< objects that the commands use
   std::uint64_t value = 0;                        ///< of the queue's semaphore, set by the submission
   std::uint32_t operations = 0;
+  Ordered last = Ordered::all;  ///< the last operation of `commands`
 };
 
 class Line : public std::enable_shared_from_this<Line> {
@@ -54,8 +56,9 @@ class Line : public std::enable_shared_from_this<Line> {
   // -- Recording: the caller holds `recording`, which orders the submissions of one stream. --
   std::mutex recording;
 
-  /// The open batch's command buffer, after a barrier that orders it after all earlier commands.
-  VkCommandBuffer commands();
+  /// The open batch's command buffer, after a barrier that orders it after all earlier commands. `next` is
+  /// Ordered::kernels for a kernel alone.
+  VkCommandBuffer commands(Ordered next = Ordered::all);
   /// Memory that the host has mapped and commands may use until the open batch is complete.
   Range scratch(std::uint64_t size);
   /// The open batch, which an operation may give calls and objects.

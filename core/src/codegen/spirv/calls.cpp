@@ -35,6 +35,8 @@ bool FunctionTranslation::call_declared(const llvm::CallInst& i, std::string_vie
            {number(32, scope::lanes), value(i.getArgOperand(0)), value(i.getArgOperand(1))});
   } else if (name == ballot_function) {
     ballot(i);
+  } else if (name == inverse_sqrt_function) {
+    extended(i, Extended::InverseSqrt, {value(i.getArgOperand(0))});
   } else {
     return false;
   }

@@ -69,6 +69,7 @@ enum class Extended : std::uint32_t {
   Floor = 8,
   Ceil = 9,
   Sqrt = 31,
+  InverseSqrt = 32,
   Fma = 50,
   FindILsb = 73,
   FindUMsb = 75,

@@ -21,6 +21,7 @@ inline constexpr std::string_view lanes_barrier_function = "weir.spirv.barrier.l
 inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";              ///< i32 (value, lane)
 /// i32 (i1, word): word `word` of the bits of a subgroup.
 inline constexpr std::string_view ballot_function = "weir.spirv.ballot";
+inline constexpr std::string_view inverse_sqrt_function = "weir.spirv.inverse_sqrt";  ///< f32 (f32)
 
 /// The promises of the device for floats of one width; each adds an execution mode.
 struct FloatControls {

@@ -169,6 +169,18 @@ class SpirvModel final : public GpuModel {
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     return shuffle(b, v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1)));
   }
+  // 2 ULP. The exact form is made of an exact square root and an exact division, each some hundred
+  // operations.
+  Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
+    llvm::Type* const type = args[0]->getType();
+    if (function != ir::MathFunction::rsqrt || !type->isFloatTy()) return nullptr;
+    llvm::FunctionCallee inverse =
+        module_of(b).getOrInsertFunction(name_of(spirv::inverse_sqrt_function), type, type);
+    llvm::CallInst* call = b.CreateCall(inverse, {args[0]});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return call;
+  }
   std::uint32_t ballot_lanes() const override { return ballot_; }
   Value* ballot(Builder& b, Value* holds) const override {
     llvm::Type* word = b.getInt32Ty();
