@@ -29,6 +29,7 @@ Needs needs_of(Row row) {
       return {.unchecked = true, .straight = true};
     case Row::gpu_staged_reads:
       return {.no_alias = true, .unchecked = true, .straight = true};
+    case Row::gpu_long_body:
     case Row::cpu_private_counters:
     case Row::cpu_direct_counters:
     case Row::gpu_private_counters:

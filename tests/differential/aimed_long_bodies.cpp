@@ -6,10 +6,10 @@
 namespace weir::test {
 namespace {
 
-/// More than has_long_body() asks for.
-constexpr std::size_t least_statements = 1020;
-/// Elements beyond the end of any array, at a distance that fits a 32-bit index.
-constexpr std::int64_t far_outside = std::int64_t{1} << 29;
+/// More than has_long_body() asks for, since tasks lack statements whose results nothing uses.
+constexpr std::size_t least_statements = 1300;
+/// Elements beyond the end of any array. A few times as many fit a 32-bit index.
+constexpr std::int64_t far_outside = std::int64_t{1} << 28;
 
 constexpr ScalarType own_types[] = {ScalarType::u32, ScalarType::f32, ScalarType::f64, ScalarType::i16,
                                     ScalarType::i64};
@@ -33,7 +33,7 @@ void AimedLongBodies::long_body(Block& out, std::vector<Kind> kinds) {
   for (std::size_t i = kinds.size(); i > 1; --i) std::swap(kinds[i - 1], kinds[c_.below(i)]);
   // No load passes a statement that may end the iteration, so most bodies begin without one.
   if (!c_.chance(4)) std::stable_partition(kinds.begin(), kinds.end(), may_end);
-  const std::size_t end = c_.chance(2) ? c_.below(200) : c_.below(least_statements);
+  const std::size_t end = c_.chance(3) ? c_.below(least_statements) : c_.below(100);
   bool has_ended = c_.chance(3);
   for (std::size_t size = 0; size < least_statements || !kinds.empty(); size = count_statements(out)) {
     if (!has_ended && size >= end) {
@@ -152,12 +152,13 @@ void AimedLongBodies::end_some(Block& out) {
   const std::size_t rank = loop_.indices.size();
   const ScalarType type = arithmetic();
   const std::size_t visible = values_.size();
-  const ValueId limit = number(out, full_[rank].back() * std::int64_t(3 + c_.below(5)) / 8);
+  const std::int64_t extent = full_[rank].back();
+  const ValueId limit = number(out, std::max<std::int64_t>(extent * std::int64_t(3 + c_.below(5)) / 8, 1));
   const ValueId inside = binary(out, Op::lt, ScalarType::boolean, loop_.indices.back(), limit);
-  const ValueId zero = number(out, 0);
-  with_result(out, Op::select, ScalarType::i64, {inside, zero, number(out, far_outside)});
-  const ValueId distance = values_.back().id;
+  // Computed by operations on i64 only, which come early together with loads.
   std::vector<ValueId> indices = loop_.indices;
+  const ValueId beyond = binary(out, Op::div, ScalarType::i64, indices.back(), limit);
+  const ValueId distance = binary(out, Op::mul, ScalarType::i64, beyond, number(out, far_outside));
   indices.back() = binary(out, Op::add, ScalarType::i64, indices.back(), distance);
   if (c_.chance(4)) {
     Statement s = make(Op::assert_);

@@ -2,6 +2,7 @@
 #include "chain_kernel.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace weir::test {
@@ -319,9 +320,11 @@ class Chain {
 
   /// Stores that the loop replaces later. In between, something may read them or end the iteration.
   void overwrite(std::string& code) {
+    lane_ = c_.below(3);
     write_own(code);
-    switch (c_.below(8)) {
-      case 0:
+    switch (c_.below(9)) {
+      case 6:
+      case 7:
         reread(code);
         break;
       case 1: {
@@ -352,7 +355,8 @@ class Chain {
       default:
         break;
     }
-    if (c_.chance(2)) write_own(code);
+    write_own(code);
+    lane_.reset();
   }
 
   void count_up(std::string& code) {
@@ -427,7 +431,9 @@ class Chain {
 
   static bool is_vector(const Array& a) { return a.type[0] == 'v'; }
   static std::string scalar(const Array& a) { return is_vector(a) ? "f32" : a.type; }
-  std::string lane(const Array& a) { return is_vector(a) ? "." + std::to_string(c_.below(3)) : ""; }
+  std::string lane(const Array& a) {
+    return is_vector(a) ? "." + std::to_string(lane_.value_or(c_.below(3))) : "";
+  }
 
   // Iterations own an element of an array, or a row where they have one index.
   bool owns(const Array& a) const { return a.shape == 0 ? shape_ == 0 : a.shape != 3; }
@@ -477,9 +483,10 @@ class Chain {
   Names space_;
   std::size_t repeats_ = 0;  // around the current statement
   int shape_ = 0, last_shape_ = 0;
-  bool counts_ = false;      // the loop changes the counters, and so does not read them
-  std::string outer_index_;  // of the constant loop around the statement
-  std::string row_index_;    // likewise, if it is an index of each row
+  bool counts_ = false;              // the loop changes the counters, and so does not read them
+  std::optional<std::size_t> lane_;  // of vectors, while stores should replace one another
+  std::string outer_index_;          // of the constant loop around the statement
+  std::string row_index_;            // likewise, if it is an index of each row
   std::vector<std::uint32_t> written_;
   std::size_t next_ = 0;
 };
