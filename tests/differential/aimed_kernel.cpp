@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "aimed_loops.hpp"
+#include "aimed_long_bodies.hpp"
 #include "ir/determinism.hpp"
 #include "ir/groups.hpp"
 
@@ -29,6 +29,7 @@ Needs needs_of(Row row) {
       return {.unchecked = true, .straight = true};
     case Row::gpu_staged_reads:
       return {.no_alias = true, .unchecked = true, .straight = true};
+    case Row::gpu_long_body:
     case Row::cpu_private_counters:
     case Row::cpu_direct_counters:
     case Row::gpu_private_counters:
@@ -70,10 +71,10 @@ bool is_scalar(Kind kind) {
          (kind >= first_atomic_kind && kind < local_array_kind);
 }
 
-class AimedGenerator : private AimedLoops {
+class AimedGenerator : private AimedLongBodies {
  public:
   AimedGenerator(const Aim& aim, const std::vector<Aim>& others, Choices& choices)
-      : AimedLoops(choices), aim_(aim), others_(others) {}
+      : AimedLongBodies(choices), aim_(aim), others_(others) {}
 
   RunnableKernel run() {
     k_.name = "aimed";
@@ -136,7 +137,8 @@ class AimedGenerator : private AimedLoops {
     if (aim_.row == Row::cpu_group_vectors) wide += 32;
     full_[2] = {1 + below(wide > 80 ? 20 : 40), wide};
     full_[3] = {1 + below(4), 1 + below(9), columns(48)};
-    if (is_region(aim_.row)) {  // each loop fits a phase
+    // Each loop fits a phase. Long bodies take the interpreter long.
+    if (is_region(aim_.row) || aim_.row == Row::gpu_long_body) {
       full_[1] = {1 + below(250)};
       full_[2] = {1 + below(8), columns(32)};
       full_[3] = {1 + below(2), 1 + below(4), columns(32)};
@@ -394,6 +396,12 @@ class AimedGenerator : private AimedLoops {
       case Row::gpu_reduce_strips:
         insert(out, kind_of(Op::store));
         break;
+      case Row::gpu_long_body: {
+        std::vector<Kind> kinds;
+        for (Kind kind = 0; kind < kind_count; ++kind)
+          if (is_kind(kind) && !impossible(aim.row, kind)) kinds.push_back(kind);
+        return long_body(out, std::move(kinds));
+      }
       case Row::gpu_packets_2:
         neighbours(out, 8);
         break;

@@ -64,6 +64,7 @@ class AimedStatements : protected RandomStatements {
   std::set<std::uint32_t> used_;       // output arrays of the loop
   static constexpr std::uint32_t no_parameter = ~std::uint32_t{0};
   std::uint32_t huge_ = no_parameter;  // an array of no elements whose first extent needs 33 bits
+  bool is_long_ = false;               // each output array is accessed often, at the iteration's own element
   bool simple_math_ = false;           // functions supported by lane loops
   bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
 

@@ -39,14 +39,16 @@ std::uint32_t AimedStatements::input(ScalarType type, std::size_t rank, Shape sh
   return add_array(Role::input, type, rank, shape);
 }
 
-// Outputs of earlier loops are written again, except those of other blocks of a region.
+// Outputs of earlier loops are written again, except those of other blocks of a region. Long bodies access
+// each of their own outputs several times.
 std::uint32_t AimedStatements::output(ScalarType type, std::size_t rank, Shape shape) {
   std::uint32_t found = no_parameter;
   for (const Array& a : arrays_) {
     const ir::Parameter& p = k_.parameters[a.parameter];
-    if (block_ < 0 && a.role == Role::output && p.rank == rank && p.element.scalar == type &&
-        p.element.shape == shape && !used_.contains(a.parameter) && c_.chance(2))
-      found = a.parameter;
+    if (a.role != Role::output || p.rank != rank || p.element.scalar != type || p.element.shape != shape)
+      continue;
+    const bool used = used_.contains(a.parameter);
+    if (is_long_ ? used : block_ < 0 && !used && c_.chance(2)) found = a.parameter;
   }
   if (found == no_parameter) found = add_array(Role::output, type, rank, shape);
   used_.insert(found);
@@ -154,7 +156,7 @@ std::vector<ValueId> AimedStatements::own_indices(Block& out, ScalarType type, s
       indices.push_back(number(out, static_cast<std::int64_t>(c_.below(std::size_t(full_[rank][d])))));
       continue;
     }
-    const bool shifted = d + 1 == rank && (size_of(type) < min_size_ || c_.chance(5));
+    const bool shifted = !is_long_ && d + 1 == rank && (size_of(type) < min_size_ || c_.chance(5));
     indices.push_back(shifted ? binary(out, Op::add, ScalarType::i64, loop_.indices[d], number(out, 1))
                               : loop_.indices[d]);
   }

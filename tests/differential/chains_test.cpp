@@ -40,6 +40,28 @@ struct Result {
   bool phases;        // some of them run several loops in one block
 };
 
+/// The statements of the kind in a block and the blocks in it.
+std::size_t count_of(const ir::Block& block, ir::Op op) {
+  std::size_t sum = 0;
+  for (const ir::Statement& s : block.statements) {
+    sum += s.op == op;
+    for (const ir::Block& body : s.bodies) sum += count_of(body, op);
+  }
+  return sum;
+}
+
+/// The same in the loops of a kernel that a task was merged from.
+std::size_t count_written(const ir::Block& block, const passes::PlannedTask& planned, ir::Op op) {
+  std::size_t sum = 0;
+  for (const ir::Statement& s : block.statements) {
+    const bool is_merged = std::any_of(planned.merged.begin(), planned.merged.end(),
+                                       [&](const auto& loop) { return loop.location == s.location; });
+    for (const ir::Block& body : s.bodies)
+      sum += is_merged ? count_of(body, op) : count_written(body, planned, op);
+  }
+  return sum;
+}
+
 class FormCounts {
  public:
   void add_phases(const Result& result) { phases_ += result.phases; }
@@ -54,8 +76,16 @@ class FormCounts {
                         : same                                            ? Form::same_space
                                                                           : Form::shared_index;
       count(form, kernel, planned);
+      if (!same) continue;
+      const std::size_t written_loops = count_written(kernel.body, planned, ir::Op::for_);
+      unrolled_ += count_of(planned.task.body, ir::Op::for_) < written_loops;
+      overwritten_ += written_loops == 0 && count_of(planned.task.body, ir::Op::store) <
+                                                count_written(kernel.body, planned, ir::Op::store);
     }
   }
+  /// Merged tasks that have fewer inner loops or fewer stores than their loops.
+  int unrolled() const { return unrolled_; }
+  int overwritten() const { return overwritten_; }
 
   void add_independent(const ir::Kernel& kernel, const passes::Plan& plan) {
     independent_ += plan.has_independent;
@@ -92,7 +122,7 @@ class FormCounts {
   }
 
   std::uint64_t counts_[form_count][kind_count] = {};
-  int phases_ = 0, independent_ = 0;
+  int phases_ = 0, independent_ = 0, unrolled_ = 0, overwritten_ = 0;
 };
 
 // ---- one chain
@@ -170,7 +200,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   const Device device = open(tested_device());
   FormCounts counts;
-  int ran = 0, merged = 0, repeated = 0;
+  int ran = 0, merged = 0, repeated = 0, short_phases = 0;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE("run again with WEIR_CHAINS=" + std::to_string(seed));
     Chain chain = make(seed);
@@ -202,7 +232,9 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
                                              {.fusion = passes::Fusion::same_space,
                                               .known = {.no_alias = !shares_memory(chain.chain)},
                                               .concurrency = true}));
-    repeated += chain.chain.text.find("repeat") != std::string::npos;
+    const bool repeats = chain.chain.text.find("repeat") != std::string::npos;
+    repeated += repeats;
+    short_phases += phased.phases && !repeats;
     counts.add_phases(phased);
     if (on.tasks == off.tasks) continue;
     ++merged;
@@ -213,11 +245,17 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
-  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats, %d with independent loops\n",
-              ran, merged, counts.phases(), repeated, counts.independent());
+  std::printf("%d chains ran, %d of them merged, %d in phases, %d of these without repeats, %d with repeats, "
+              "%d with independent loops\n",
+              ran, merged, counts.phases(), short_phases, repeated, counts.independent());
+  std::printf("%d merged tasks with inner loops written out, %d without overwritten stores\n",
+              counts.unrolled(), counts.overwritten());
   if (count < 100 || HasFailure()) return;
   EXPECT_GT(merged, ran / 8);
   EXPECT_GT(counts.phases(), ran / 2);
+  EXPECT_GT(short_phases, ran / 4);
+  EXPECT_GT(counts.unrolled(), ran / 12);
+  EXPECT_GT(counts.overwritten(), ran / 12);
   EXPECT_GT(repeated, ran / 8);
   EXPECT_GT(counts.independent(), ran / 8);
   EXPECT_EQ(counts.missing(), "");

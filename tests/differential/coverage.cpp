@@ -46,7 +46,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU after a reduction",
                                      "GPU group blocks",
                                      "GPU phases",
-                                     "GPU region in one task"};
+                                     "GPU region in one task",
+                                     "GPU long body"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -212,6 +213,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::packet_edges, Row::gpu_packet_edges);
     met(Path::shared_loops, Row::gpu_shared_loops);
     met(Path::tiles, Row::gpu_tiles);
+    met(Path::long_body, Row::gpu_long_body);
     met(Path::tile_packets, Row::gpu_tile_packets);
     met(Path::staged_reads, Row::gpu_staged_reads);
     met(Path::private_sums, gpu ? Row::gpu_private_sums : Row::cpu_private_sums);

@@ -54,6 +54,7 @@ enum class Row : std::uint8_t {
   gpu_group_blocks,
   gpu_phases,
   gpu_region,
+  gpu_long_body,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;
@@ -65,6 +66,10 @@ inline bool is_group_row(Row row) noexcept {
 }
 inline bool is_gpu_row(Row row) noexcept {
   return row >= Row::gpu_serial;
+}
+/// Kernels with such code take seconds. Each of them has all kinds, so few are made.
+inline bool is_rare_row(Row row) noexcept {
+  return row == Row::gpu_long_body;
 }
 /// The reason why statements of the kind cannot occur in this form of code, or null.
 const char* impossible(Row row, Kind kind) noexcept;

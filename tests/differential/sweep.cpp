@@ -89,20 +89,33 @@ Options options_of(int count, char** words) {
 struct Pairs {
   bool cpu, gpu;
   std::vector<Aim> all = aims(cpu, gpu);
+  std::vector<Aim> in_turn = often();
+
+ private:
+  std::vector<Aim> often() const {
+    std::vector<Aim> result = all;
+    std::erase_if(result, [](const Aim& aim) { return is_rare_row(aim.row); });
+    return result;
+  }
 };
 
 /// Every 16th kernel has no aim and comes from the general generator.
-bool is_aimed(std::uint64_t seed) {
-  return seed % 16 != 15;
+bool is_general(std::uint64_t seed) {
+  return seed % 16 == 15;
 }
-std::size_t aim_of(std::uint64_t seed, const Pairs& pairs) {
-  return (seed - seed / 16) % pairs.all.size();
+/// Every 200th kernel for GPUs has a long body.
+bool is_long(std::uint64_t seed, const Pairs& pairs) {
+  return pairs.gpu && seed % 200 == 120;
+}
+Aim aim_of(std::uint64_t seed, const Pairs& pairs) {
+  if (is_long(seed, pairs)) return {Row::gpu_long_body, kind_of(ir::Op::load)};
+  return pairs.in_turn[(seed - seed / 16) % pairs.in_turn.size()];
 }
 
 RunnableKernel kernel_of(std::uint64_t seed, const Pairs& pairs) {
   Choices choices(seed);
-  if (!is_aimed(seed)) return runnable_kernel(choices);
-  return aimed_kernel(pairs.all[aim_of(seed, pairs)], pairs.all, choices);
+  if (is_general(seed)) return runnable_kernel(choices);
+  return aimed_kernel(aim_of(seed, pairs), pairs.in_turn, choices);
 }
 
 /// Results that a process passes to its parent in shared memory.
@@ -280,14 +293,17 @@ class Sweep {
 std::vector<std::uint64_t> seeds_for(const std::vector<Aim>& missing, const Pairs& pairs,
                                      std::uint64_t beyond, std::uint64_t each) {
   std::vector<std::uint64_t> seeds;
-  for (const Aim& aim : missing)
-    for (std::uint64_t seed = beyond, found = 0; found < each; ++seed) {
-      if (!is_aimed(seed)) continue;
-      const Aim& of = pairs.all[aim_of(seed, pairs)];
-      if (of.row != aim.row || of.kind != aim.kind) continue;
+  const auto add = [&](std::uint64_t count, const auto& fits) {
+    for (std::uint64_t seed = beyond, found = 0; found < count; ++seed) {
+      if (is_general(seed) || !fits(aim_of(seed, pairs))) continue;
       seeds.push_back(seed);
       ++found;
     }
+  };
+  const auto is_rare = [](const Aim& aim) { return is_rare_row(aim.row); };
+  if (std::any_of(missing.begin(), missing.end(), is_rare)) add(2, is_rare);
+  for (const Aim& aim : missing)
+    if (!is_rare(aim)) add(each, [&](const Aim& of) { return of.row == aim.row && of.kind == aim.kind; });
   return seeds;
 }
 

@@ -2,6 +2,8 @@
 #include "chain_kernel.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace weir::test {
 
@@ -199,6 +201,7 @@ class Chain {
     if (c_.chance(4)) leave(body);
     if (c_.chance(20)) check(body);
     statements(body, 2 + c_.below(3));
+    if (c_.chance(3)) overwrite(body);
     write_own(body);
     std::string indices = space_[0] + (space_.size() > 1 ? ", " + space_[1] : "");
     const std::string bounds = c_.chance(12) && shape_ == 0 ? "(%one to %n)" : spaces[shape_];
@@ -216,7 +219,7 @@ class Chain {
   }
 
   void statements(std::string& code, std::size_t count) {
-    for (; count > 0; --count) switch (c_.below(7)) {
+    for (; count > 0; --count) switch (c_.below(8)) {
         case 0: {  // under a condition
           const std::string condition = line(code, "c", "lt " + real(code) + ", " + real(code) + " : bool");
           code += "if " + condition + " {\n";
@@ -252,10 +255,108 @@ class Chain {
         case 3:
           known_.push_back(random(code));
           break;
+        case 4:
+          constant_loop(code, false);
+          break;
         default:
           known_.push_back(real(code));
           break;
       }
+  }
+
+  /// A sum over a constant number of iterations, which merged loops write out. A loop inside it has the index
+  /// as one of its bounds.
+  void constant_loop(std::string& code, bool inside) {
+    const std::uint64_t most = inside || n_ > 1000 ? 3 : n_ > 100 ? 6 : 18;  // more than are written out
+    const bool over_row = c_.chance(2);
+    const auto low = static_cast<std::int64_t>(over_row ? 0 : c_.below(3));
+    const std::int64_t count =
+        over_row ? k_ : static_cast<std::int64_t>(c_.chance(4) ? c_.below(2) : c_.below(most + 1));
+    const auto constant = [&](std::int64_t value) {
+      return line(code, "x", "const " + std::to_string(value) + " : i64");
+    };
+    std::string first = constant(low), last = constant(low + count);
+    if (c_.chance(3)) last = line(code, "x", "add " + first + ", " + constant(count) + " : i64");
+    const bool triangular = inside && !outer_index_.empty();
+    if (triangular) (c_.chance(2) ? first : last) = outer_index_;
+    const std::string local = "$v" + std::to_string(next_++), j = fresh("j");
+    code += "local " + local + " : f32\nfor " + j + " = " + first + " to " + last + " step %one {\n";
+    const Names known = known_;
+    const std::string outer_index = std::exchange(outer_index_, j), row_index = row_index_;
+    if (over_row && !triangular) row_index_ = j;
+    known_.push_back(line(code, "f", "cast " + j + " : f32"));
+    if (c_.chance(4)) {  // 0 in each iteration
+      const std::string own = "$v" + std::to_string(next_++);
+      code += "local " + own + " : f32\n";
+      const std::string zero = line(code, "g", "get " + own + " : f32");
+      code += "set " + own + ", " + line(code, "a", "add " + zero + ", " + real(code) + " : f32") + "\n";
+      known_.push_back(line(code, "g", "get " + own + " : f32"));
+    }
+    if (!inside && c_.chance(2)) constant_loop(code, true);
+    if (c_.chance(3)) write_own(code);
+    if (c_.chance(3)) reread(code);
+    if (c_.chance(6)) count_up(code);
+    if (c_.chance(4)) {
+      const std::string condition = line(code, "c", "lt " + real(code) + ", " + real(code) + " : bool");
+      code += "if " + condition + " {\n";
+      const Names outside = known_;
+      write_own(code);
+      known_ = outside;
+      if (c_.chance(4)) code += c_.chance(2) ? "break\n" : "continue\n";
+      code += "}\n";
+    }
+    add_to(code, local, real(code));
+    known_ = known;
+    outer_index_ = outer_index;
+    row_index_ = row_index;
+    code += "}\n";
+    known_.push_back(line(code, "g", "get " + local + " : f32"));
+  }
+
+  void add_to(std::string& code, const std::string& local, const std::string& value) {
+    const std::string sum = line(code, "g", "get " + local + " : f32");
+    code += "set " + local + ", " + line(code, "a", "add " + sum + ", " + value + " : f32") + "\n";
+  }
+
+  /// Stores that the loop replaces later. In between, something may read them or end the iteration.
+  void overwrite(std::string& code) {
+    lane_ = c_.below(3);
+    write_own(code);
+    switch (c_.below(9)) {
+      case 6:
+      case 7:
+        reread(code);
+        break;
+      case 1: {
+        const std::string local = "$v" + std::to_string(next_++);
+        code += "local " + local + " : f32\n";
+        const std::string condition = line(code, "c", "lt " + real(code) + ", " + real(code) + " : bool");
+        code += "if " + condition + " {\n";
+        const Names known = known_;
+        reread(code);
+        add_to(code, local, known_.empty() ? real(code) : known_.back());
+        known_ = known;
+        code += "}\n";
+        known_.push_back(line(code, "g", "get " + local + " : f32"));
+        break;
+      }
+      case 2:
+        count_up(code);
+        break;
+      case 3:
+        leave(code);
+        break;
+      case 4:
+        if (c_.chance(4)) check(code);
+        break;
+      case 5:
+        constant_loop(code, false);
+        break;
+      default:
+        break;
+    }
+    write_own(code);
+    lane_.reset();
   }
 
   void count_up(std::string& code) {
@@ -313,6 +414,7 @@ class Chain {
 
   std::string some_k(std::string& code) {
     if (!own_k().empty() && !c_.chance(3)) return own_k();
+    if (!row_index_.empty() && !c_.chance(3)) return row_index_;
     if (c_.chance(2)) return "%zero";
     return line(code, "x", "sub %k, %one : i64");
   }
@@ -322,16 +424,19 @@ class Chain {
   }
 
   std::string place(std::string& code, const Array& a, bool own) {
-    const std::string n = own ? own_n() : some_n(code), k = own ? own_k() : some_k(code);
+    const std::string n = own ? own_n() : some_n(code);
+    const std::string k = !own || own_k().empty() ? some_k(code) : own_k();
     return a.shape == 0 ? "[" + n + "]" : a.shape == 1 ? "[" + n + ", " + k + "]" : "[" + k + ", " + n + "]";
   }
 
   static bool is_vector(const Array& a) { return a.type[0] == 'v'; }
   static std::string scalar(const Array& a) { return is_vector(a) ? "f32" : a.type; }
-  std::string lane(const Array& a) { return is_vector(a) ? "." + std::to_string(c_.below(3)) : ""; }
+  std::string lane(const Array& a) {
+    return is_vector(a) ? "." + std::to_string(lane_.value_or(c_.below(3))) : "";
+  }
 
-  // Iterations own an element of an array whose indices they have all of.
-  bool owns(const Array& a) const { return a.shape == 0 ? shape_ == 0 : a.shape == 3 ? false : shape_ != 0; }
+  // Iterations own an element of an array, or a row where they have one index.
+  bool owns(const Array& a) const { return a.shape == 0 ? shape_ == 0 : a.shape != 3; }
 
   /// A value of type f32.
   std::string real(std::string& code) {
@@ -349,6 +454,15 @@ class Chain {
     const std::string loaded = line(code, "l", "load @" + a.name + at + lane(a) + " : " + scalar(a));
     const std::string f = scalar(a) == "f32" ? loaded : line(code, "f", "cast " + loaded + " : f32");
     return c_.chance(4) ? line(code, "f", "math.sqrt " + f + " : f32") : f;
+  }
+
+  void reread(std::string& code) {
+    for (const Array& a : arrays_) {
+      if (!writes(a) || !owns(a)) continue;
+      const std::string loaded =
+          line(code, "l", "load @" + a.name + place(code, a, true) + lane(a) + " : " + scalar(a));
+      known_.push_back(scalar(a) == "f32" ? loaded : line(code, "f", "cast " + loaded + " : f32"));
+    }
   }
 
   void write_own(std::string& code) {
@@ -369,7 +483,10 @@ class Chain {
   Names space_;
   std::size_t repeats_ = 0;  // around the current statement
   int shape_ = 0, last_shape_ = 0;
-  bool counts_ = false;  // the loop changes the counters, and so does not read them
+  bool counts_ = false;              // the loop changes the counters, and so does not read them
+  std::optional<std::size_t> lane_;  // of vectors, while stores should replace one another
+  std::string outer_index_;          // of the constant loop around the statement
+  std::string row_index_;            // likewise, if it is an index of each row
   std::vector<std::uint32_t> written_;
   std::size_t next_ = 0;
 };

@@ -34,9 +34,10 @@ enum class LoweringPath : std::uint8_t {
   phases,         ///< several loops, one after the other or repeatedly, in one block
   private_sums,   ///< additions of floats to one element, gathered in registers
   region,         ///< the stream blocks of a region, each in a block of its own
+  long_body,      ///< GPU: an iteration of many statements per thread of a small block, with loads early
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::region) + 1;
+inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::long_body) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

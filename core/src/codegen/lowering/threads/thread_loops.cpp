@@ -46,6 +46,7 @@ class ThreadLoop : private FunctionPart {
         is_short_chain(task_) ? 1 : packet_width(kernel_, loop_, device_.assumptions());
     f_.lowering.packet_width = width;
     f_.lowering.take(width > 1 ? LoweringPath::packets : LoweringPath::thread_loop);
+    if (is_long_) f_.lowering.take(LoweringPath::long_body);
     if (width > 1) {
       f_.lowering.take(LoweringPath::packet_edges);
       packets_.emplace(f_, around_, loop_, space_, width);
