@@ -224,30 +224,6 @@ TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
   }
 }
 
-TEST(PtxLongBodies, LoadBeforeTheyStoreToOtherArrays) {
-  std::string text =
-      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 2>\n  param @y : array<f32, 2>\n{\n%zero = const 0 : "
-      "i64\n"
-      "%n = extent @x, 1 : i64\nparallel (%i) in (%zero to %n) {\n";
-  for (int k = 0; k < 300; ++k) {
-    const std::string number = std::to_string(k);
-    text += "%r" + number + " = const " + number + " : i64\n%v" + number + " = load @x[%r" + number +
-            ", %i] : f32\n%s" + number + " = mul %v" + number + ", %v" + number + " : f32\nstore @y[%r" +
-            number + ", %i], %s" + number + "\n";
-  }
-  text += "}\n}\n";
-  const auto loads_before_a_store = [&](const codegen::LaunchAssumptions& assumptions) {
-    const std::string ptx = compile(text, assumptions).entry(0);
-    const std::string before = ptx.substr(0, ptx.find("st.global"));
-    std::size_t count = 0;
-    for (std::size_t at = before.find("ld.global"); at != before.npos; at = before.find("ld.global", at + 1))
-      ++count;
-    return count;
-  };
-  EXPECT_EQ(loads_before_a_store(everything), 96u);
-  EXPECT_EQ(loads_before_a_store({}), 1u) << "arrays may share memory";
-}
-
 TEST(PtxPhases, OfShortLoopsHaveAThreadForEachIteration) {
   const std::string text =
       "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n  param @y : array<f32, 1>\n{\n%zero = const 0 : "

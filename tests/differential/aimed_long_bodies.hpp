@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop bodies of so many statements that GPUs run them in small blocks, with loads early.
+// Loop bodies of so many statements that GPUs run them in small blocks.
 #pragma once
 
 #include <vector>

@@ -19,13 +19,11 @@ class BodyLowering : private FunctionPart {
 
   // lower_statement.cpp
   void lower(const ir::Block& block);
-  void lower(const std::vector<const ir::Statement*>& statements);
   void lower(const ir::Statement& s);
   /// The atomic operation `s` with another operand.
   void update_element(const ir::Statement& s, llvm::Value* operand);
 
  private:
-  void lower_in_order(const ir::Statement& s);
   llvm::Value* lower_value(const ir::Statement& s);
   llvm::Value* lower_math(const ir::Statement& s);
   llvm::Value* lower_atomic(const ir::Statement& s);
@@ -74,11 +72,9 @@ class BodyLowering : private FunctionPart {
   StagedLoops* staged_;
 };
 
-/// Lowers the iteration of `loop` at `indices`, and continues at its end. `statements` are those of its body
-/// in another order, or null.
+/// Lowers the iteration of `loop` at `indices`, and continues at its end.
 void lower_iteration(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
                      const std::vector<llvm::Value*>& indices, llvm::MDNode* access_group = nullptr,
-                     StagedLoops* staged = nullptr,
-                     const std::vector<const ir::Statement*>* statements = nullptr);
+                     StagedLoops* staged = nullptr);
 
 }  // namespace weir::codegen

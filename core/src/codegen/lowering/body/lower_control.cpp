@@ -111,16 +111,12 @@ void BodyLowering::fail_unless(Value* holds, const ir::Statement& s, const std::
 
 void lower_iteration(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
                      const std::vector<llvm::Value*>& indices, llvm::MDNode* access_group,
-                     StagedLoops* staged, const std::vector<const ir::Statement*>* statements) {
+                     StagedLoops* staged) {
   Iteration iteration(around, loop, indices);
   iteration.access_group = access_group;
   iteration.end = f.new_block("iteration.end");
   iteration.loops.push_back({nullptr, iteration.end});
-  BodyLowering body(f, iteration, staged);
-  if (statements)
-    body.lower(*statements);
-  else
-    body.lower(loop.bodies.at(0));
+  BodyLowering(f, iteration, staged).lower(loop.bodies.at(0));
   f.jump(iteration.end);
   f.b.SetInsertPoint(iteration.end);
 }

@@ -11,17 +11,11 @@ using ir::Op;
 using llvm::Value;
 
 void BodyLowering::lower(const ir::Block& block) {
-  for (const ir::Statement& s : block.statements) lower_in_order(s);
-}
-
-void BodyLowering::lower(const std::vector<const ir::Statement*>& statements) {
-  for (const ir::Statement* const s : statements) lower_in_order(*s);
-}
-
-void BodyLowering::lower_in_order(const ir::Statement& s) {
-  if (f_.ended()) b_.SetInsertPoint(new_block("unreached"));
-  const TaskFunction::LineScope line(f_, s);
-  lower(s);
+  for (const ir::Statement& s : block.statements) {
+    if (f_.ended()) b_.SetInsertPoint(new_block("unreached"));
+    const TaskFunction::LineScope line(f_, s);
+    lower(s);
+  }
 }
 
 void BodyLowering::lower(const ir::Statement& s) {

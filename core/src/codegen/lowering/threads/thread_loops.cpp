@@ -33,9 +33,7 @@ bool is_short_chain(const ir::Task& task) {
 class ThreadLoop : private FunctionPart {
  public:
   ThreadLoop(TaskFunction& f, const Iteration& around, const ir::Statement& loop, const Space& space)
-      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {
-    if (is_long_ && device_.assumptions().no_alias) early_ = early_loads(kernel_, loop_.bodies[0]);
-  }
+      : FunctionPart(f), around_(around), loop_(loop), space_(space), words_(f) {}
 
   void run() {
     std::vector<Value*> count = space_.count;  // of places, each a packet or an iteration
@@ -140,7 +138,7 @@ class ThreadLoop : private FunctionPart {
           words_.index_of(space_.low[d], is_long_ ? device_.threads()->opaque(b_, place[d]) : place[d]));
     if (tiles_ || task_.kind == ir::TaskKind::phases ||
         !has_staged_arrays(kernel_, loop_, device_.assumptions()))
-      return lower_iteration(f_, around_, loop_, indices, nullptr, nullptr, early_ ? &*early_ : nullptr);
+      return lower_iteration(f_, around_, loop_, indices);
     StagedLoops staged(f_, loop_, words_, b_.CreateLoad(words_.type(), position), end);
     lower_iteration(f_, around_, loop_, indices, nullptr, &staged);
   }
@@ -150,7 +148,6 @@ class ThreadLoop : private FunctionPart {
   const Space& space_;
   Words words_;
   const bool is_long_ = has_long_body(kernel_, loop_, device_.assumptions());
-  std::optional<std::vector<const ir::Statement*>> early_;  // the statements of a long body
   std::optional<PacketLoops> packets_;
   std::optional<Tiles> tiles_;
 };
