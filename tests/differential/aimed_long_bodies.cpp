@@ -155,7 +155,7 @@ void AimedLongBodies::end_some(Block& out) {
   const std::int64_t extent = full_[rank].back();
   const ValueId limit = number(out, std::max<std::int64_t>(extent * std::int64_t(3 + c_.below(5)) / 8, 1));
   const ValueId inside = binary(out, Op::lt, ScalarType::boolean, loop_.indices.back(), limit);
-  // Computed by operations on i64 only, which come early together with loads.
+  // Computed by operations on i64 only.
   std::vector<ValueId> indices = loop_.indices;
   const ValueId beyond = binary(out, Op::div, ScalarType::i64, indices.back(), limit);
   const ValueId distance = binary(out, Op::mul, ScalarType::i64, beyond, number(out, far_outside));
