@@ -58,6 +58,32 @@ TEST(Vectorising, RowsOfAStencilAreVectorCodeWithoutAliasChecks) {
   EXPECT_EQ(count(text, "memcheck"), 0u);
 }
 
+// A loop over the rows of an array reads with a stride that only the launch knows.
+TEST(Vectorising, ColumnsAreVectorCodeWithoutChecksOfTheirStrides) {
+  const std::string text = emit(R"(weir-ir 1
+kernel "column"
+param @x: array<f32, 2>
+param @y: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = extent @y, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %a = load @x[%i, %zero] : f32
+    %b = load @x[%i, %one] : f32
+    %c = load @y[%i] : f32
+    %p = div %a, %b : f32
+    %q = div %p, %c : f32
+    %r = math.sqrt %q : f32
+    store @y[%i], %r
+  }
+}
+)",
+                                "llvm-opt");
+  EXPECT_GE(count(text, "store <"), 1u);
+  EXPECT_EQ(count(text, "ident.check"), 0u);
+}
+
 TEST(Vectorising, LocalsOfAnIterationBecomeRegisters) {
   const std::string text = emit(R"(weir-ir 1
 kernel "newton"
