@@ -84,6 +84,26 @@ param @y: array<f32, 1>
   EXPECT_EQ(count(text, "ident.check"), 0u);
 }
 
+/// Adds up the rows of an array.
+std::string sum_of_rows(int rows) {
+  std::string text =
+      "weir-ir 1\nkernel \"rows\"\nparam @x: array<f32, 2>\nparam @y: array<f32, 1>\n{\n"
+      "  %zero = const 0 : i64\n  %n = extent @y, 0 : i64\n"
+      "  parallel (%i) in (%zero to %n) {\n    %s0 = load @y[%i] : f32\n";
+  for (int k = 0; k < rows; ++k) {
+    const std::string n = std::to_string(k);
+    text += "    %k" + n + " = const " + n + " : i64\n    %v" + n + " = load @x[%k" + n +
+            ", %i] : f32\n    %s" + std::to_string(k + 1) + " = add %s" + n + ", %v" + n + " : f32\n";
+  }
+  return text + "    store @y[%i], %s" + std::to_string(rows) + "\n  }\n}\n";
+}
+
+// The row of @y is one more stream.
+TEST(Prefetching, IsForLoopsOverMoreStreamsThanHardwareFollows) {
+  EXPECT_EQ(count(emit(sum_of_rows(40), "llvm-opt"), "call void @llvm.prefetch"), 41u);
+  EXPECT_EQ(count(emit(sum_of_rows(20), "llvm-opt"), "call void @llvm.prefetch"), 0u);
+}
+
 TEST(Vectorising, LocalsOfAnIterationBecomeRegisters) {
   const std::string text = emit(R"(weir-ir 1
 kernel "newton"
