@@ -139,6 +139,25 @@ TEST_F(Merged, LoopsByASharedIndexGiveTheBitsOfSeparateOnes) {
   EXPECT_EQ(tasks_of(merged.program(), stream), 1u);
 }
 
+// The number of rows is known at launch only, so the inner loops stay loops.
+TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereInnerLoopsStay) {
+  const Kernel kernel{"rows_of_environments", [](View<float> a, View<float, 2> b) {
+                        const Index envs = a.size(), rows = b.extent(0);
+                        range_for(envs, [&](Index e) { a[e] = a[e] * 1.5f + 1.0f; });
+                        range_for(rows, envs, [&](Index k, Index e) { b(k, e) = b(k, e) + a[e]; });
+                        range_for(envs, [&](Index e) { a[e] = b(0, e); });
+                      }};
+  Array<float> a = numbers(4096);
+  Array<float, 2> b = device.array<float>(2, 4096);
+  b.copy_from(ramp<float>(2 * 4096, 0.25f));
+  const std::vector<float> before = a.to_host();
+  kernel(stream, a, b);
+  const std::vector<float> after = a.to_host();
+  for (std::size_t e = 0; e < after.size(); ++e)
+    ASSERT_EQ(after[e], 0.25f * static_cast<float>(e) + (before[e] * 1.5f + 1.0f)) << e;
+  EXPECT_EQ(tasks_of(kernel.program(), stream), device.info().kind == DeviceKind::cpu ? 3u : 1u);
+}
+
 TEST_F(Merged, AFailureNamesItsOwnLineAndIteration) {
   const int line = __LINE__ + 4;
   const Kernel kernel{"failing", [](View<float> x, View<float> y) {

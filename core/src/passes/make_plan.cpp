@@ -51,6 +51,12 @@ std::string_view symbol_end(ir::TaskKind kind) {
   return "task";
 }
 
+bool has_loop(const ir::Block& block) {
+  return std::ranges::any_of(block.statements, [](const ir::Statement& s) {
+    return s.op == ir::Op::for_ || s.op == ir::Op::while_ || std::ranges::any_of(s.bodies, has_loop);
+  });
+}
+
 class Planner {
  public:
   Planner(const ir::Kernel& kernel, std::uint32_t address_bytes, const PlanOptions& options,
@@ -110,6 +116,7 @@ class Planner {
       if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
         for (const WrittenLoop& written : known->second)
           planned.merged.push_back({written.location, bounds.describe(written.bounds)});
+        planned.keeps_loops = has_loop(loop.bodies[0]);
         planned.title = title(planned.task, planned.merged);
         plan_.has_merged = true;
       }

@@ -353,7 +353,8 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, co
 void compile_usual_variants(ProgramState& program, DeviceState& device) {
   const codegen::LaunchAssumptions usual = usual_assumptions(program, device);
   compiled_for(program, device, {usual});
-  if (program.shared_plan) compiled_for(program, device, {usual, true});
+  if (may_share_index(program, device.info.kind == DeviceKind::cpu))
+    compiled_for(program, device, {usual, true});
   if (program.has_phases) compiled_for(program, device, {usual, false, true});
 }
 

@@ -148,7 +148,8 @@ std::string explain(const Program& program, const CompileTarget& target) try {
   codegen::Target wanted = detail::target_of(target);
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
   std::string text;
-  for (const detail::LaunchVariant& variant : detail::variants_with(state, wanted.assumptions)) {
+  for (const detail::LaunchVariant& variant :
+       detail::variants_with(state, wanted.assumptions, wanted.format.starts_with("elf"))) {
     const auto plan = detail::plan_for(state, 8, variant);
     const codegen::CodeObject object =
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);

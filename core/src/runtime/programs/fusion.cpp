@@ -48,6 +48,12 @@ void widen_scratch(ProgramState& program, std::uint32_t bytes) {
   program.plan = std::move(wider);
 }
 
+/// Whether the loops of a task are all over its own space. Merging them loses nothing.
+bool is_over_one_space(const passes::PlannedTask& planned) {
+  return std::ranges::all_of(
+      planned.merged, [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; });
+}
+
 }  // namespace
 
 void prepare_fusion(ProgramState& program) {
@@ -79,7 +85,11 @@ void prepare_fusion(ProgramState& program) {
   program.merges = same_fits && same.has_merged;
   if (!shared || (same_fits && shared->tasks.size() == same.tasks.size())) return;
   program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
-  if (program.shared_plan) program.merges = true;
+  if (!program.shared_plan) return;
+  program.merges = true;
+  program.shares_on_cpus = std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
+    return planned.keeps_loops && !is_over_one_space(planned);
+  });
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
@@ -120,27 +130,30 @@ bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
 }
 
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions) {
+                                         const codegen::LaunchAssumptions& assumptions, bool cpu) {
   std::vector<LaunchVariant> variants{{assumptions}};
-  if (program.shared_plan) variants.push_back({assumptions, true});
+  if (may_share_index(program, cpu)) variants.push_back({assumptions, true});
   if (program.has_phases) variants.push_back({assumptions, false, true});
   return variants;
 }
 
+// A CPU vectorises over the shared index only if each iteration is straight code. With loops inside, each
+// loop of the kernel is faster alone, where its own last index may be the vectors' lanes.
+bool may_share_index(const ProgramState& program, bool cpu) noexcept {
+  return program.shared_plan && (!cpu || program.shares_on_cpus);
+}
+
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept {
-  if (!program.shared_plan) return false;
+  const bool cpu = device.info.kind == DeviceKind::cpu;
+  if (!may_share_index(program, cpu)) return false;
   const passes::Plan& plan = *program.shared_plan;
-  const std::uint64_t min_values = device.info.kind == DeviceKind::cpu
-                                       ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
-                                       : min_gpu_values;
+  const std::uint64_t min_values =
+      cpu ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u) : min_gpu_values;
   for (const passes::PlannedTask& planned : plan.tasks) {
     if (planned.task.kind == ir::TaskKind::phases) continue;
     if (planned.vary()) return false;
-    // Loops over one space lose nothing.
-    if (std::all_of(planned.merged.begin(), planned.merged.end(),
-                    [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; }))
-      continue;
+    if (is_over_one_space(planned)) continue;
     const LoopSpace shared = loop_space(plan, planned, values);
     if (!shared.known || shared.count < min_values) return false;
     std::uint64_t iterations = 0;

@@ -108,6 +108,7 @@ struct ProgramState {
   bool counts = false;                       ///< loops without aliases may count or add in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
+  bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
   bool has_phases = false;               ///< launches over few iterations take the plan with phases
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
@@ -149,9 +150,11 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
 /// The plan for launches of that variant; the separate one where nothing can be merged.
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant);
-/// The variants that launches with these assumptions may take.
+/// The variants that launches with these assumptions may take on a device, which is a CPU or not.
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions);
+                                         const codegen::LaunchAssumptions& assumptions, bool cpu);
+/// Whether launches on such a device may take the plan with loops merged by a shared index.
+bool may_share_index(const ProgramState& program, bool cpu) noexcept;
 
 /// Source location of `task`; only the kernel's name if the location is unknown.
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);
