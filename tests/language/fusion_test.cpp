@@ -158,6 +158,31 @@ TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereInnerLoopsStay) {
   EXPECT_EQ(tasks_of(kernel.program(), stream), device.info().kind == DeviceKind::cpu ? 3u : 1u);
 }
 
+// Rows of 65536 floats begin at the same offset in pages, those of 65552 do not. The loops share few
+// elements.
+TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereRowsConflict) {
+  const Kernel kernel{"conflicting_rows", [](View<float> a, View<float, 2> b, View<float, 2> c) {
+                        const Index envs = a.size();
+                        range_for(envs, [&](Index e) { a[e] = a[e] + 1.0f; });
+                        range_for(6, envs, [&](Index k, Index e) { b(k, e) = b(k, e) + a[e]; });
+                        range_for(6, envs, [&](Index k, Index e) { c(k, e) = c(k, e) * 2.0f; });
+                        range_for(envs, [&](Index e) { a[e] = b(0, e) + c(5, e); });
+                      }};
+  const bool cpu = device.info().kind == DeviceKind::cpu;
+  for (const std::int64_t envs : {65536, 65552}) {
+    Array<float> a = numbers(envs);
+    Array<float, 2> b = device.array<float>(6, envs), c = device.array<float>(6, envs);
+    b.fill_zero(stream);
+    c.fill(stream, 1.0f);
+    const std::vector<float> before = a.to_host();
+    kernel(stream, a, b, c);
+    std::vector<float> expected;
+    for (const float x : before) expected.push_back(x + 1.0f + 2.0f);
+    EXPECT_EQ(a.to_host(), expected) << envs;
+    EXPECT_EQ(tasks_of(kernel.program(), stream), cpu && envs == 65536 ? 3u : 1u);
+  }
+}
+
 TEST_F(Merged, AFailureNamesItsOwnLineAndIteration) {
   const int line = __LINE__ + 4;
   const Kernel kernel{"failing", [](View<float> x, View<float> y) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,12 @@ struct Plan {
   bool has_merged = false;             ///< some task was merged from several loops
   bool has_independent = false;        ///< some region is not in the kernel
 };
+
+/// The memory traffic of an iteration; nothing if an inner loop accesses an array, as its share is unknown.
+std::optional<std::uint64_t> bytes_per_iteration(const PlannedTask& task) noexcept;
+
+/// The task of a plan with each loop a task that runs the loop at `location`; null if there is none.
+const PlannedTask* find_loop(const Plan& separate, const ir::Location& location) noexcept;
 
 /// How a plan may differ from the kernel as written.
 struct PlanOptions {

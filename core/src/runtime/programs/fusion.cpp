@@ -18,6 +18,9 @@ constexpr std::uint64_t min_cpu_values_per_core = 256;
 /// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on its memory accesses.
 constexpr std::uint64_t iterations_per_launch = 8;
 
+/// Addresses that are equal modulo this number conflict in a CPU.
+constexpr std::uint64_t page_bytes = 4096;
+
 /// Largest loops that are phases of one block. A CPU runs a loop of that work in one block anyway.
 constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block - 1;
 /// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
@@ -52,6 +55,48 @@ void widen_scratch(ProgramState& program, std::uint32_t bytes) {
 bool is_over_one_space(const passes::PlannedTask& planned) {
   return std::ranges::all_of(
       planned.merged, [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; });
+}
+
+/// The number of iterations of a loop for each value of the index that a merged loop without inner loops has:
+/// only loops of known length were written out.
+std::uint64_t iterations_per_value(const passes::PlannedLoop& loop, const passes::PlannedTask& merged) {
+  std::uint64_t product = 1;
+  for (std::size_t d = 0; d < loop.bounds.rank && loop.bounds.rank > merged.rank; ++d) {
+    const passes::HostBound &low = loop.bounds.low[d], &high = loop.bounds.high[d];
+    const bool constant =
+        low.kind == passes::HostBound::Kind::constant && high.kind == passes::HostBound::Kind::constant;
+    const std::int64_t count = high.constant - low.constant;
+    if (constant && count < std::int64_t{min_gpu_values}) product *= static_cast<std::uint64_t>(count);
+  }
+  return product;
+}
+
+/// Whether a merged task takes at most half of the memory traffic of its loops, or that is unknown.
+bool halves_traffic(const passes::PlannedTask& merged, const passes::Plan& separate) {
+  const auto now = passes::bytes_per_iteration(merged);
+  if (!now) return true;
+  std::uint64_t apart = 0;
+  for (const passes::PlannedLoop& loop : merged.merged) {
+    const passes::PlannedTask* const task = passes::find_loop(separate, loop.location);
+    const auto bytes = task ? passes::bytes_per_iteration(*task) : std::nullopt;
+    if (!bytes) return true;
+    apart += *bytes * iterations_per_value(loop, merged);
+  }
+  return 2 * *now <= apart;
+}
+
+/// Whether all rows of all arrays begin at the same offset in pages. Then elements of one column share few
+/// lines of a CPU's first cache, and loads of some wait for stores to others.
+bool rows_conflict(const LaunchValues& values) noexcept {
+  bool some = false;
+  for (const LaunchArgument& argument : values.arguments) {
+    const AnyArrayView* const view = argument.array;
+    if (!view || view->rank() < 2) continue;
+    const std::uint64_t bytes = std::uint64_t(view->extent(view->rank() - 1)) * view->element().size();
+    if (bytes % page_bytes != 0) return false;
+    some = true;
+  }
+  return some;
 }
 
 }  // namespace
@@ -89,6 +134,9 @@ void prepare_fusion(ProgramState& program) {
   program.merges = true;
   program.shares_on_cpus = std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
     return planned.keeps_loops && !is_over_one_space(planned);
+  });
+  program.shares_conflicting_rows = std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
+    return is_over_one_space(planned) || halves_traffic(planned, *program.plan);
   });
 }
 
@@ -147,6 +195,7 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
                           const LaunchValues& values) noexcept {
   const bool cpu = device.info.kind == DeviceKind::cpu;
   if (!may_share_index(program, cpu)) return false;
+  if (cpu && !program.shares_conflicting_rows && rows_conflict(values)) return false;
   const passes::Plan& plan = *program.shared_plan;
   const std::uint64_t min_values =
       cpu ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u) : min_gpu_values;

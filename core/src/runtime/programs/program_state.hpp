@@ -109,6 +109,7 @@ struct ProgramState {
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
+  bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
   bool has_phases = false;               ///< launches over few iterations take the plan with phases
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
