@@ -183,6 +183,35 @@ TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereRowsConflict) {
   }
 }
 
+// The loop with the `while_` would keep the others from being vector code.
+TEST_F(Merged, LoopsStayApartOnCpusWhereMostAreVectorCodeOnlyAlone) {
+  const Kernel kernel{"one_scalar_loop", [](View<float> x, View<float> y, View<float> z) {
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * 0.5f + 1.0f; });
+                        range_for(x.size(), [&](Index i) {
+                          Var<float> v = x[i];
+                          while_([&] { return v > 2.0f; }, [&] { v = v - 2.0f; });
+                          y[i] = v;
+                        });
+                        range_for(x.size(), [&](Index i) { z[i] = x[i] + y[i]; });
+                      }};
+  constexpr std::size_t n = 4000;
+  Array<float> x = upload(ramp<float>(n)), y = device.array<float>(n), z = device.array<float>(n);
+  kernel(stream, x, y, z);
+  std::vector<float> expected;
+  for (const float value : ramp<float>(n)) {
+    const float half = value * 0.5f + 1.0f;
+    float rest = half;
+    while (rest > 2.0f) rest -= 2.0f;
+    expected.push_back(half + rest);
+  }
+  EXPECT_EQ(z.to_host(), expected);
+  const bool cpu = device.info().kind == DeviceKind::cpu;
+  EXPECT_EQ(tasks_of(kernel.program(), stream), cpu ? 3u : 1u);
+  if (cpu) {
+    EXPECT_THAT(kernel.explain(stream), HasSubstr("the loops are no vector code"));
+  }
+}
+
 TEST_F(Merged, AFailureNamesItsOwnLineAndIteration) {
   const int line = __LINE__ + 4;
   const Kernel kernel{"failing", [](View<float> x, View<float> y) {

@@ -73,7 +73,7 @@ struct PlannedTask : LoopBounds {
       divided;  ///< array parameters of which the stream blocks of the region use different parts
   std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
   std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
-  bool keeps_loops = false;           ///< iterations of a merged task contain loops
+  bool keeps_loops = false;           ///< iterations of a merged task contain loops of several iterations
   std::vector<PlannedLoop> phases;    ///< the loops of a task of phases, else empty
   std::string title;                  ///< of a merged task or one of phases: its name and its loops' lines
 

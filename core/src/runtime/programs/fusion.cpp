@@ -26,11 +26,16 @@ constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block -
 /// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
 constexpr std::uint64_t phase_iterations_of_gpu = 2048, phase_operations_of_gpu = 65'536;
 
+std::size_t fusion_word() {
+  static const std::size_t word =
+      parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off", "always"});
+  return word;
+}
+
 Fusion allowed_fusion() {
-  static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none};
-  static const Fusion allowed =
-      kinds[parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off"})];
-  return allowed;
+  static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none,
+                                     Fusion::shared_index};
+  return kinds[fusion_word()];
 }
 
 /// A merged plan takes the scratch memory of the separate one, so that a call of a graph can change from one
@@ -101,6 +106,10 @@ bool rows_conflict(const LaunchValues& values) noexcept {
 
 }  // namespace
 
+bool merges_always() {
+  return fusion_word() == 3;
+}
+
 void prepare_fusion(ProgramState& program) {
   const Fusion allowed = allowed_fusion();
   if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
@@ -132,12 +141,14 @@ void prepare_fusion(ProgramState& program) {
   program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
   if (!program.shared_plan) return;
   program.merges = true;
-  program.shares_on_cpus = std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
-    return planned.keeps_loops && !is_over_one_space(planned);
-  });
-  program.shares_conflicting_rows = std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
-    return is_over_one_space(planned) || halves_traffic(planned, *program.plan);
-  });
+  program.shares_on_cpus =
+      merges_always() || std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
+        return planned.keeps_loops && !is_over_one_space(planned);
+      });
+  program.shares_conflicting_rows =
+      merges_always() || std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
+        return is_over_one_space(planned) || halves_traffic(planned, *program.plan);
+      });
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {

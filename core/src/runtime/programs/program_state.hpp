@@ -144,8 +144,10 @@ void compile_usual_variants(ProgramState& program, DeviceState& device);
 std::string format_assumptions(std::uint32_t assumptions);
 
 /// Determines which loops of the program can be merged, unless WEIR_FUSION=off. Throws Error{invalid} when
-/// WEIR_FUSION is neither on, same_space nor off.
+/// WEIR_FUSION is none of on, same_space, off and always.
 void prepare_fusion(ProgramState& program);
+/// Whether loops are merged also where that does not pay on CPUs: with WEIR_FUSION=always, for tests.
+bool merges_always();
 /// The plan in which every loop is a task.
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes);
 /// The plan for launches of that variant; the separate one where nothing can be merged.
