@@ -84,6 +84,19 @@ param @y: array<f32, 1>
   EXPECT_EQ(count(text, "ident.check"), 0u);
 }
 
+TEST(Vectorising, TransposedStoresAndNarrowElementsAreScalarCode) {
+  const auto transposed = [](const std::string& type, const std::string& from, const std::string& to) {
+    return emit("weir-ir 1\nkernel \"transpose\"\nparam @x: array<" + type + ", 2>\nparam @y: array<" + type +
+                    ", 2>\n{\n  %zero = const 0 : i64\n  %n = extent @x, 0 : i64\n"
+                    "  parallel (%i, %j) in (%zero to %n, %zero to %n) {\n    %v = load @x[" +
+                    from + "] : " + type + "\n    %s = add %v, %v : " + type + "\n    store @y[" + to +
+                    "], %s\n  }\n}\n",
+                "llvm-opt");
+  };
+  EXPECT_EQ(count(transposed("f32", "%i, %j", "%j, %i"), "vector.body"), 0u);
+  EXPECT_EQ(count(transposed("u8", "%j, %i", "%i, %j"), "vector.body"), 0u);
+}
+
 /// Adds up the rows of an array.
 std::string sum_of_rows(int rows) {
   std::string text =

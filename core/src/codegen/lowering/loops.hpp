@@ -29,6 +29,7 @@ struct VectorHints {
   llvm::MDNode* group =
       nullptr;  ///< of the accesses of independent iterations; null where they may depend on one another
   std::size_t lanes = 0;  ///< more than 1 asks for vectors of that many iterations
+  bool scalar = false;    ///< forbids vectors
 };
 
 /// The i64 numbers from `from` below `to`.
