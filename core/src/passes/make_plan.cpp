@@ -133,6 +133,7 @@ class Planner {
       if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
         for (const WrittenLoop& written : known->second)
           planned.merged.push_back({written.location, bounds.describe(written.bounds)});
+        planned.task.merged = true;
         planned.keeps_loops = LoopSearch().find(loop.bodies[0]);
         planned.title = title(planned.task, planned.merged);
         plan_.has_merged = true;

@@ -40,7 +40,7 @@ class Traffic {
  private:
   using Place = std::tuple<std::uint32_t, std::uint8_t, std::vector<ir::ValueId>>;
 
-  void access(const ir::Statement& s, bool repeated, std::uint32_t ArrayTraffic::*bytes,
+  void access(const ir::Statement& s, bool repeated, std::uint32_t ArrayTraffic::* bytes,
               std::set<Place>& seen) {
     std::uint32_t& sum = arrays_[s.index].*bytes;
     if (repeated) {

@@ -35,7 +35,7 @@ std::size_t widest_scalar_of_lane_loop(const ir::Kernel& kernel, const ir::State
 
 /// Whether consecutive iterations access elements of different rows so that LLVM's vector code, with gathers
 /// and scatters, is slower than scalar code: elements of one or two bytes, or stores with few operations
-/// between them. (host/strided_accesses.cpp)
+/// between them. The many operations of merged loops outweigh this. (host/strided_accesses.cpp)
 bool is_slower_in_vectors(const ir::Kernel& kernel, const ir::Statement& loop);
 
 /// Reduces each chunk to its partial result, on devices on which one thread runs a consecutive share of the

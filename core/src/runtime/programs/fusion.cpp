@@ -20,6 +20,8 @@ constexpr std::uint64_t iterations_per_launch = 8;
 
 /// Addresses that are equal modulo this number conflict in a CPU.
 constexpr std::uint64_t page_bytes = 4096;
+/// The first cache of a CPU has places for at least 8 to 12 of them.
+constexpr std::uint64_t rows_without_conflict = 12;
 
 /// Largest loops that are phases of one block. A CPU runs a loop of that work in one block anyway.
 constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block - 1;
@@ -90,6 +92,14 @@ bool halves_traffic(const passes::PlannedTask& merged, const passes::Plan& separ
   return 2 * *now <= apart;
 }
 
+/// The number of rows that an iteration of a merged loop without inner loops accesses.
+std::uint64_t rows_of(const passes::PlannedTask& merged, const ir::Kernel& kernel) {
+  std::uint64_t rows = 0;
+  for (const passes::ArrayTraffic& array : merged.traffic)
+    rows += std::max(array.read, array.written) / size_of(kernel.parameters[array.parameter].element.scalar);
+  return rows;
+}
+
 /// Whether all rows of all arrays begin at the same offset in pages. Then elements of one column share few
 /// lines of a CPU's first cache, and loads of some wait for stores to others.
 bool rows_conflict(const LaunchValues& values) noexcept {
@@ -147,7 +157,8 @@ void prepare_fusion(ProgramState& program) {
       });
   program.shares_conflicting_rows =
       merges_always() || std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
-        return is_over_one_space(planned) || halves_traffic(planned, *program.plan);
+        return is_over_one_space(planned) || rows_of(planned, *program.kernel) <= rows_without_conflict ||
+               halves_traffic(planned, *program.plan);
       });
 }
 
