@@ -58,6 +58,65 @@ TEST(Vectorising, RowsOfAStencilAreVectorCodeWithoutAliasChecks) {
   EXPECT_EQ(count(text, "memcheck"), 0u);
 }
 
+// A loop over the rows of an array reads with a stride that only the launch knows.
+TEST(Vectorising, ColumnsAreVectorCodeWithoutChecksOfTheirStrides) {
+  const std::string text = emit(R"(weir-ir 1
+kernel "column"
+param @x: array<f32, 2>
+param @y: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = extent @y, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %a = load @x[%i, %zero] : f32
+    %b = load @x[%i, %one] : f32
+    %c = load @y[%i] : f32
+    %p = div %a, %b : f32
+    %q = div %p, %c : f32
+    %r = math.sqrt %q : f32
+    store @y[%i], %r
+  }
+}
+)",
+                                "llvm-opt");
+  EXPECT_GE(count(text, "store <"), 1u);
+  EXPECT_EQ(count(text, "ident.check"), 0u);
+}
+
+TEST(Vectorising, TransposedStoresAndNarrowElementsAreScalarCode) {
+  const auto transposed = [](const std::string& type, const std::string& from, const std::string& to) {
+    return emit("weir-ir 1\nkernel \"transpose\"\nparam @x: array<" + type + ", 2>\nparam @y: array<" + type +
+                    ", 2>\n{\n  %zero = const 0 : i64\n  %n = extent @x, 0 : i64\n"
+                    "  parallel (%i, %j) in (%zero to %n, %zero to %n) {\n    %v = load @x[" +
+                    from + "] : " + type + "\n    %s = add %v, %v : " + type + "\n    store @y[" + to +
+                    "], %s\n  }\n}\n",
+                "llvm-opt");
+  };
+  EXPECT_EQ(count(transposed("f32", "%i, %j", "%j, %i"), "vector.body"), 0u);
+  EXPECT_EQ(count(transposed("u8", "%j, %i", "%i, %j"), "vector.body"), 0u);
+}
+
+/// Adds up the rows of an array.
+std::string sum_of_rows(int rows) {
+  std::string text =
+      "weir-ir 1\nkernel \"rows\"\nparam @x: array<f32, 2>\nparam @y: array<f32, 1>\n{\n"
+      "  %zero = const 0 : i64\n  %n = extent @y, 0 : i64\n"
+      "  parallel (%i) in (%zero to %n) {\n    %s0 = load @y[%i] : f32\n";
+  for (int k = 0; k < rows; ++k) {
+    const std::string n = std::to_string(k);
+    text += "    %k" + n + " = const " + n + " : i64\n    %v" + n + " = load @x[%k" + n +
+            ", %i] : f32\n    %s" + std::to_string(k + 1) + " = add %s" + n + ", %v" + n + " : f32\n";
+  }
+  return text + "    store @y[%i], %s" + std::to_string(rows) + "\n  }\n}\n";
+}
+
+// The row of @y is one more stream.
+TEST(Prefetching, IsForLoopsOverMoreStreamsThanHardwareFollows) {
+  EXPECT_EQ(count(emit(sum_of_rows(40), "llvm-opt"), "call void @llvm.prefetch"), 41u);
+  EXPECT_EQ(count(emit(sum_of_rows(20), "llvm-opt"), "call void @llvm.prefetch"), 0u);
+}
+
 TEST(Vectorising, LocalsOfAnIterationBecomeRegisters) {
   const std::string text = emit(R"(weir-ir 1
 kernel "newton"

@@ -27,6 +27,10 @@ constexpr std::uint64_t usual_chains = 120;
 #endif
 constexpr std::uint64_t chain_steps = 1'500'000;
 
+// Before any program reads it: CPUs then merge by a shared index although the loops inside keep them from
+// gaining.
+[[maybe_unused]] const int merges_always = setenv("WEIR_FUSION", "always", /*overwrite=*/0);
+
 // ---- how often each kind of statement was in each form of a merged task
 
 enum class Form : std::uint8_t { same_space, reduction, shared_index, independent };

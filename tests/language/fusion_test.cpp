@@ -139,6 +139,79 @@ TEST_F(Merged, LoopsByASharedIndexGiveTheBitsOfSeparateOnes) {
   EXPECT_EQ(tasks_of(merged.program(), stream), 1u);
 }
 
+// The number of rows is known at launch only, so the inner loops stay loops.
+TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereInnerLoopsStay) {
+  const Kernel kernel{"rows_of_environments", [](View<float> a, View<float, 2> b) {
+                        const Index envs = a.size(), rows = b.extent(0);
+                        range_for(envs, [&](Index e) { a[e] = a[e] * 1.5f + 1.0f; });
+                        range_for(rows, envs, [&](Index k, Index e) { b(k, e) = b(k, e) + a[e]; });
+                        range_for(envs, [&](Index e) { a[e] = b(0, e); });
+                      }};
+  Array<float> a = numbers(4096);
+  Array<float, 2> b = device.array<float>(2, 4096);
+  b.copy_from(ramp<float>(2 * 4096, 0.25f));
+  const std::vector<float> before = a.to_host();
+  kernel(stream, a, b);
+  const std::vector<float> after = a.to_host();
+  for (std::size_t e = 0; e < after.size(); ++e)
+    ASSERT_EQ(after[e], 0.25f * static_cast<float>(e) + (before[e] * 1.5f + 1.0f)) << e;
+  EXPECT_EQ(tasks_of(kernel.program(), stream), device.info().kind == DeviceKind::cpu ? 3u : 1u);
+}
+
+// Rows of 65536 floats begin at the same offset in pages, those of 65552 do not. The loops share few
+// elements.
+TEST_F(Merged, LoopsByASharedIndexStayApartOnCpusWhereRowsConflict) {
+  const Kernel kernel{"conflicting_rows", [](View<float> a, View<float, 2> b, View<float, 2> c) {
+                        const Index envs = a.size();
+                        range_for(envs, [&](Index e) { a[e] = a[e] + 1.0f; });
+                        range_for(6, envs, [&](Index k, Index e) { b(k, e) = b(k, e) + a[e]; });
+                        range_for(6, envs, [&](Index k, Index e) { c(k, e) = c(k, e) * 2.0f; });
+                        range_for(envs, [&](Index e) { a[e] = b(0, e) + c(5, e); });
+                      }};
+  const bool cpu = device.info().kind == DeviceKind::cpu;
+  for (const std::int64_t envs : {65536, 65552}) {
+    Array<float> a = numbers(envs);
+    Array<float, 2> b = device.array<float>(6, envs), c = device.array<float>(6, envs);
+    b.fill_zero(stream);
+    c.fill(stream, 1.0f);
+    const std::vector<float> before = a.to_host();
+    kernel(stream, a, b, c);
+    std::vector<float> expected;
+    for (const float x : before) expected.push_back(x + 1.0f + 2.0f);
+    EXPECT_EQ(a.to_host(), expected) << envs;
+    EXPECT_EQ(tasks_of(kernel.program(), stream), cpu && envs == 65536 ? 3u : 1u);
+  }
+}
+
+// The loop with the `while_` would keep the others from being vector code.
+TEST_F(Merged, LoopsStayApartOnCpusWhereMostAreVectorCodeOnlyAlone) {
+  const Kernel kernel{"one_scalar_loop", [](View<float> x, View<float> y, View<float> z) {
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * 0.5f + 1.0f; });
+                        range_for(x.size(), [&](Index i) {
+                          Var<float> v = x[i];
+                          while_([&] { return v > 2.0f; }, [&] { v = v - 2.0f; });
+                          y[i] = v;
+                        });
+                        range_for(x.size(), [&](Index i) { z[i] = x[i] + y[i]; });
+                      }};
+  constexpr std::size_t n = 4000;
+  Array<float> x = upload(ramp<float>(n)), y = device.array<float>(n), z = device.array<float>(n);
+  kernel(stream, x, y, z);
+  std::vector<float> expected;
+  for (const float value : ramp<float>(n)) {
+    const float half = value * 0.5f + 1.0f;
+    float rest = half;
+    while (rest > 2.0f) rest -= 2.0f;
+    expected.push_back(half + rest);
+  }
+  EXPECT_EQ(z.to_host(), expected);
+  const bool cpu = device.info().kind == DeviceKind::cpu;
+  EXPECT_EQ(tasks_of(kernel.program(), stream), cpu ? 3u : 1u);
+  if (cpu) {
+    EXPECT_THAT(kernel.explain(stream), HasSubstr("the loops are no vector code"));
+  }
+}
+
 TEST_F(Merged, AFailureNamesItsOwnLineAndIteration) {
   const int line = __LINE__ + 4;
   const Kernel kernel{"failing", [](View<float> x, View<float> y) {

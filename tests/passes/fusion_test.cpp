@@ -333,6 +333,11 @@ TEST(SharedIndex, LongLoopsAndThoseThatEndEarlyStayLoops) {
   EXPECT_THAT(text, HasSubstr("load @m"));
 }
 
+TEST(SharedIndex, ThePlanSaysWhetherIterationsContainLoops) {
+  EXPECT_FALSE(shared(stores_and_sums("6")).tasks[0].keeps_loops);
+  EXPECT_TRUE(shared(stores_and_sums("17")).tasks[0].keeps_loops);
+}
+
 TEST(SharedIndex, BoundsOfInnerLoopsAreKnownOnceTheOuterLoopIsWrittenOut) {
   const std::string triangle =
       "%n = const 4 : i64\n" +

@@ -11,11 +11,18 @@ std::shared_mutex& mutex() {
   return mutex;
 }
 
-/// Outer loops are vectorised only where their metadata requests it and this option allows it.
-void set_options() {
+void set_option(llvm::StringRef name, bool value) {
   auto& options = llvm::cl::getRegisteredOptions();
-  if (const auto found = options.find("enable-vplan-native-path"); found != options.end())
-    static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  if (const auto found = options.find(name); found != options.end())
+    static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(value);
+}
+
+void set_options() {
+  // Outer loops are vectorised only where their metadata requests it and this option allows it.
+  set_option("enable-vplan-native-path", true);
+  // By default LLVM assumes that strides which only the launch knows are 1. It checks this at run time, and
+  // runs one iteration at a time where it is wrong. Strides of arrays are extents, so it nearly always is.
+  set_option("laa-speculate-unit-stride", false);
 }
 
 }  // namespace

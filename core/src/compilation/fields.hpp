@@ -58,10 +58,10 @@ void fields(auto& archive, Is<ir::TaskArgument> auto& argument) {
 }
 
 void fields(auto& archive, Is<ir::Task> auto& task) {
-  auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, partials_offset,
+  auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, partials_offset,
          result_offset, reduce_type, reduce_kind, location] = task;
-  archive(name, kind, body, arguments, argument_bytes, value_count, local_count, cost, partials_offset,
-          result_offset, reduce_type, reduce_kind, location);
+  archive(name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged,
+          partials_offset, result_offset, reduce_type, reduce_kind, location);
 }
 
 void fields(auto& archive, Is<codegen::LaunchAssumptions> auto& assumptions) {

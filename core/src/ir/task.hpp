@@ -87,6 +87,7 @@ struct Task {
   std::uint32_t value_count = 0;
   std::uint32_t local_count = 0;
   std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
+  bool merged = false;     ///< the loop replaces several of the kernel
   /// reduce tasks: the offset in the scratch memory of the chunks' reduce_bytes, and that of the result.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;

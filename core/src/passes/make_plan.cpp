@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a kernel to its plan: merged loops, effects, segments, needs, conflicts, scratch memory, tasks.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <weir/error.hpp>
@@ -50,6 +51,28 @@ std::string_view symbol_end(ir::TaskKind kind) {
   }
   return "task";
 }
+
+/// Whether a block contains a loop. A loop of one iteration, which fuse() makes for a `continue`, is none.
+class LoopSearch {
+ public:
+  bool find(const ir::Block& block) {
+    return std::ranges::any_of(block.statements, [&](const ir::Statement& s) { return find(s); });
+  }
+
+ private:
+  bool find(const ir::Statement& s) {
+    if (s.op == ir::Op::constant) constants_[s.result] = s.immediate;
+    if (s.op == ir::Op::while_ || (s.op == ir::Op::for_ && !runs_once(s))) return true;
+    return std::ranges::any_of(s.bodies, [&](const ir::Block& body) { return find(body); });
+  }
+
+  bool runs_once(const ir::Statement& loop) const {
+    const auto low = constants_.find(loop.operands[0]), high = constants_.find(loop.operands[1]);
+    return low != constants_.end() && high != constants_.end() && high->second - low->second == 1;
+  }
+
+  std::map<ir::ValueId, std::uint64_t> constants_;
+};
 
 class Planner {
  public:
@@ -110,6 +133,8 @@ class Planner {
       if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
         for (const WrittenLoop& written : known->second)
           planned.merged.push_back({written.location, bounds.describe(written.bounds)});
+        planned.task.merged = true;
+        planned.keeps_loops = LoopSearch().find(loop.bodies[0]);
         planned.title = title(planned.task, planned.merged);
         plan_.has_merged = true;
       }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,7 @@ struct PlannedTask : LoopBounds {
       divided;  ///< array parameters of which the stream blocks of the region use different parts
   std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
   std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
+  bool keeps_loops = false;           ///< iterations of a merged task contain loops of several iterations
   std::vector<PlannedLoop> phases;    ///< the loops of a task of phases, else empty
   std::string title;                  ///< of a merged task or one of phases: its name and its loops' lines
 
@@ -108,6 +110,12 @@ struct Plan {
   bool has_merged = false;             ///< some task was merged from several loops
   bool has_independent = false;        ///< some region is not in the kernel
 };
+
+/// The memory traffic of an iteration; nothing if an inner loop accesses an array, as its share is unknown.
+std::optional<std::uint64_t> bytes_per_iteration(const PlannedTask& task) noexcept;
+
+/// The task of a plan with each loop a task that runs the loop at `location`; null if there is none.
+const PlannedTask* find_loop(const Plan& separate, const ir::Location& location) noexcept;
 
 /// How a plan may differ from the kernel as written.
 struct PlanOptions {

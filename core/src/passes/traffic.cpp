@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/traffic.hpp"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "passes/plan.hpp"
 
 namespace weir::passes {
 namespace {
@@ -64,6 +67,24 @@ std::vector<ArrayTraffic> traffic_of(const ir::Kernel& kernel, const ir::Task& t
   const bool loop = task.kind == ir::TaskKind::parallel || task.kind == ir::TaskKind::reduce_partial;
   traffic.block(loop ? task.body.statements.back().bodies.front() : task.body, false);
   return std::move(traffic).used();
+}
+
+std::optional<std::uint64_t> bytes_per_iteration(const PlannedTask& task) noexcept {
+  std::uint64_t sum = 0;
+  for (const ArrayTraffic& array : task.traffic) {
+    if (std::max(array.read, array.written) == ArrayTraffic::whole) return {};
+    sum += array.read + array.written;
+  }
+  return sum;
+}
+
+const PlannedTask* find_loop(const Plan& separate, const ir::Location& location) noexcept {
+  const auto found = std::ranges::find_if(separate.tasks, [&](const PlannedTask& planned) {
+    const bool is_loop =
+        planned.task.kind == ir::TaskKind::parallel || planned.task.kind == ir::TaskKind::reduce_partial;
+    return is_loop && planned.task.body.statements.back().location == location;
+  });
+  return found == separate.tasks.end() ? nullptr : &*found;
 }
 
 }  // namespace weir::passes

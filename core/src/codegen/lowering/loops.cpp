@@ -112,7 +112,9 @@ void counted_loop(TaskFunction& f, Value* from, Value* to, const VectorHints& hi
       parts.push_back(llvm::MDNode::get(
           f.context, {llvm::MDString::get(f.context, name), llvm::ConstantAsMetadata::get(v)}));
     };
-    if (hints.lanes > 1) {
+    if (hints.scalar) {
+      property("llvm.loop.vectorize.enable", b.getFalse());
+    } else if (hints.lanes > 1) {
       property("llvm.loop.vectorize.enable", b.getTrue());
       property("llvm.loop.vectorize.width", f.i32(std::uint32_t(hints.lanes)));
     } else if (f.keeps_code_small()) {

@@ -120,6 +120,15 @@ class PlainAccesses : public llvm::PassInfoMixin<PlainAccesses> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Prefetches the elements that the next iteration of an innermost loop accesses, if these are in more
+/// streams than hardware prefetchers follow. Loops merged by a shared index access a hundred rows of arrays
+/// at once. Must run after vectorisation, since only iterations that advance by half a cache line are worth
+/// it. On x86-64 only.
+class PrefetchStreams : public llvm::PassInfoMixin<PrefetchStreams> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 /// Computes with integers of 65 to 128 bits in two of 64, and with other integers that no type in memory has
 /// in the next wider one. LLVM makes such integers of upper halves of products and of sums of counters.
 /// Loads, stores, divisions and conversions to floats of integers of more than 64 bits stay.

@@ -180,6 +180,7 @@ class HostModel final : public DeviceModel {
     llvm::FunctionPassManager of_function;
     of_function.addPass(MinMaxBySelect());
     of_function.addPass(NoMaskExtension());
+    of_function.addPass(PrefetchStreams());
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(of_function)));
     passes.run(module, analyses);
   }

@@ -222,30 +222,64 @@ bool spills(const DeviceProgram& compiled) {
   return false;
 }
 
+bool is_vector_code(const CompiledTask& task) {
+  return task.lowering.takes(LoweringPath::vector_loop) || task.lowering.takes(LoweringPath::lane_loop);
+}
+
+/// The loops that were merged into tasks of a CPU that are no vector code.
+std::vector<ir::Location> loops_without_vectors(const DeviceProgram& compiled) {
+  std::vector<ir::Location> loops;
+  for (std::size_t i = 0; i < compiled.tasks.size(); ++i) {
+    if (!compiled.tasks[i].lowering.takes(LoweringPath::scalar_loop) || is_vector_code(compiled.tasks[i]))
+      continue;
+    for (const passes::PlannedLoop& loop : compiled.plan->tasks[i].merged) loops.push_back(loop.location);
+  }
+  return loops;
+}
+
+/// Whether at least half of some loops are in tasks of vector code.
+bool most_are_vectors(const std::vector<ir::Location>& loops, const DeviceProgram& compiled) {
+  std::size_t vectors = 0;
+  const auto count = [&](const ir::Location& loop) { vectors += std::ranges::count(loops, loop) != 0; };
+  for (std::size_t i = 0; i < compiled.tasks.size(); ++i) {
+    if (!is_vector_code(compiled.tasks[i])) continue;
+    const passes::PlannedTask& planned = compiled.plan->tasks[i];
+    if (planned.merged.empty()) count(planned.task.location);
+    for (const passes::PlannedLoop& loop : planned.merged) count(loop.location);
+  }
+  return 2 * vectors >= loops.size();
+}
+
+std::string why_apart(const DeviceProgram& merged) {
+  if (!spills(merged)) return "merged, the loops are no vector code, as some of them are none";
+  return fmt::format(
+      "merged, the loops need more registers than a thread has, and keep {} bytes of each thread in memory",
+      max_stack(merged));
+}
+
 /// The plan without merged loops, which says why they are not merged.
 std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, const DeviceState& device,
                                                const DeviceProgram& merged) {
   auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
   for (passes::FusionDecision decision : merged.plan->fusion) {
-    if (decision.merged)
-      decision.reason = fmt::format(
-          "merged, the loops need more registers than a thread has, and keep {} bytes of each thread in "
-          "memory",
-          max_stack(merged));
+    if (decision.merged) decision.reason = why_apart(merged);
     decision.merged = false;
     apart->fusion.push_back(std::move(decision));
   }
   return apart;
 }
 
-/// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has is
-/// replaced by one that merges fewer, unless that does not help or its code is not in `source`. Null when
-/// the code of the variant is not in `source`.
+/// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has, or are
+/// no vector code on a CPU, is replaced by one that merges fewer, unless that does not help or its code is
+/// not in `source`. Null when the code of the variant is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        const LaunchVariant& variant, CodeSource source) {
   auto merged =
       compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions, source);
-  if (!merged || !spills(*merged)) return merged;
+  if (!merged) return merged;
+  const bool may_lose = device.info.kind == DeviceKind::cpu && !merges_always();
+  const auto scalar = may_lose ? loops_without_vectors(*merged) : std::vector<ir::Location>{};
+  if (scalar.empty() && !spills(*merged)) return merged;
   std::unique_ptr<DeviceProgram> fewer;
   try {
     fewer = variant.shared_index
@@ -253,7 +287,10 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
                 : compile(program, device, plan_apart(program, device, *merged), variant.assumptions, source);
   } catch (const compilation::MissingGenerator&) {  // `merged` is from a pack
   }
-  return fewer && max_stack(*fewer) < max_stack(*merged) ? std::move(fewer) : std::move(merged);
+  if (!fewer) return merged;
+  const bool helps =
+      scalar.empty() ? max_stack(*fewer) < max_stack(*merged) : most_are_vectors(scalar, *fewer);
+  return helps ? std::move(fewer) : std::move(merged);
 }
 
 /// The code in the packs of this process that serves launches of the variant although it assumes less; the
@@ -353,7 +390,8 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, co
 void compile_usual_variants(ProgramState& program, DeviceState& device) {
   const codegen::LaunchAssumptions usual = usual_assumptions(program, device);
   compiled_for(program, device, {usual});
-  if (program.shared_plan) compiled_for(program, device, {usual, true});
+  if (may_share_index(program, device.info.kind == DeviceKind::cpu))
+    compiled_for(program, device, {usual, true});
   if (program.has_phases) compiled_for(program, device, {usual, false, true});
 }
 

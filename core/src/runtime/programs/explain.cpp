@@ -29,31 +29,16 @@ std::string numbers(const CompiledTask& task) {
                      task.resident_blocks);
 }
 
-/// Per iteration of the task's loop; nothing if an inner loop accesses an array, as its share is unknown.
-std::optional<std::uint64_t> bytes_of(const passes::PlannedTask& task) {
-  std::uint64_t sum = 0;
-  for (const passes::ArrayTraffic& array : task.traffic) {
-    if (std::max(array.read, array.written) == passes::ArrayTraffic::whole) return {};
-    sum += array.read + array.written;
-  }
-  return sum;
-}
-
 /// The memory traffic of a merged task against that of its loops in `separate`, a plan with each loop a task.
 /// Empty if they are not comparable: unknown, or with loops that a thread runs sequentially.
 std::string traffic(const passes::PlannedTask& merged, const passes::Plan& separate) {
-  const auto now = bytes_of(merged);
+  const auto now = passes::bytes_per_iteration(merged);
   if (!now) return {};
   std::uint64_t apart = 0;
   for (const passes::PlannedLoop& loop : merged.merged) {
-    const auto same_loop = [&](const passes::PlannedTask& task) {
-      const bool is_loop =
-          task.task.kind == ir::TaskKind::parallel || task.task.kind == ir::TaskKind::reduce_partial;
-      return is_loop && task.task.body.statements.back().location == loop.location;
-    };
-    const auto found = std::ranges::find_if(separate.tasks, same_loop);
-    if (found == separate.tasks.end() || found->rank != merged.rank) return {};
-    const auto bytes = bytes_of(*found);
+    const passes::PlannedTask* const task = passes::find_loop(separate, loop.location);
+    if (!task || task->rank != merged.rank) return {};
+    const auto bytes = passes::bytes_per_iteration(*task);
     if (!bytes) return {};
     apart += *bytes;
   }
@@ -148,7 +133,8 @@ std::string explain(const Program& program, const CompileTarget& target) try {
   codegen::Target wanted = detail::target_of(target);
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
   std::string text;
-  for (const detail::LaunchVariant& variant : detail::variants_with(state, wanted.assumptions)) {
+  for (const detail::LaunchVariant& variant :
+       detail::variants_with(state, wanted.assumptions, wanted.format.starts_with("elf"))) {
     const auto plan = detail::plan_for(state, 8, variant);
     const codegen::CodeObject object =
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);

@@ -18,16 +18,26 @@ constexpr std::uint64_t min_cpu_values_per_core = 256;
 /// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on its memory accesses.
 constexpr std::uint64_t iterations_per_launch = 8;
 
+/// Addresses that are equal modulo this number conflict in a CPU.
+constexpr std::uint64_t page_bytes = 4096;
+/// The first cache of a CPU has places for at least 8 to 12 of them.
+constexpr std::uint64_t rows_without_conflict = 12;
+
 /// Largest loops that are phases of one block. A CPU runs a loop of that work in one block anyway.
 constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block - 1;
 /// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
 constexpr std::uint64_t phase_iterations_of_gpu = 2048, phase_operations_of_gpu = 65'536;
 
+std::size_t fusion_word() {
+  static const std::size_t word =
+      parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off", "always"});
+  return word;
+}
+
 Fusion allowed_fusion() {
-  static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none};
-  static const Fusion allowed =
-      kinds[parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off"})];
-  return allowed;
+  static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none,
+                                     Fusion::shared_index};
+  return kinds[fusion_word()];
 }
 
 /// A merged plan takes the scratch memory of the separate one, so that a call of a graph can change from one
@@ -48,7 +58,67 @@ void widen_scratch(ProgramState& program, std::uint32_t bytes) {
   program.plan = std::move(wider);
 }
 
+/// Whether the loops of a task are all over its own space. Merging them loses nothing.
+bool is_over_one_space(const passes::PlannedTask& planned) {
+  return std::ranges::all_of(
+      planned.merged, [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; });
+}
+
+/// The number of iterations of a loop for each value of the index that a merged loop without inner loops has:
+/// only loops of known length were written out.
+std::uint64_t iterations_per_value(const passes::PlannedLoop& loop, const passes::PlannedTask& merged) {
+  std::uint64_t product = 1;
+  for (std::size_t d = 0; d < loop.bounds.rank && loop.bounds.rank > merged.rank; ++d) {
+    const passes::HostBound &low = loop.bounds.low[d], &high = loop.bounds.high[d];
+    const bool constant =
+        low.kind == passes::HostBound::Kind::constant && high.kind == passes::HostBound::Kind::constant;
+    const std::int64_t count = high.constant - low.constant;
+    if (constant && count < std::int64_t{min_gpu_values}) product *= static_cast<std::uint64_t>(count);
+  }
+  return product;
+}
+
+/// Whether a merged task takes at most half of the memory traffic of its loops, or that is unknown.
+bool halves_traffic(const passes::PlannedTask& merged, const passes::Plan& separate) {
+  const auto now = passes::bytes_per_iteration(merged);
+  if (!now) return true;
+  std::uint64_t apart = 0;
+  for (const passes::PlannedLoop& loop : merged.merged) {
+    const passes::PlannedTask* const task = passes::find_loop(separate, loop.location);
+    const auto bytes = task ? passes::bytes_per_iteration(*task) : std::nullopt;
+    if (!bytes) return true;
+    apart += *bytes * iterations_per_value(loop, merged);
+  }
+  return 2 * *now <= apart;
+}
+
+/// The number of rows that an iteration of a merged loop without inner loops accesses.
+std::uint64_t rows_of(const passes::PlannedTask& merged, const ir::Kernel& kernel) {
+  std::uint64_t rows = 0;
+  for (const passes::ArrayTraffic& array : merged.traffic)
+    rows += std::max(array.read, array.written) / size_of(kernel.parameters[array.parameter].element.scalar);
+  return rows;
+}
+
+/// Whether all rows of all arrays begin at the same offset in pages. Then elements of one column share few
+/// lines of a CPU's first cache, and loads of some wait for stores to others.
+bool rows_conflict(const LaunchValues& values) noexcept {
+  bool some = false;
+  for (const LaunchArgument& argument : values.arguments) {
+    const AnyArrayView* const view = argument.array;
+    if (!view || view->rank() < 2) continue;
+    const std::uint64_t bytes = std::uint64_t(view->extent(view->rank() - 1)) * view->element().size();
+    if (bytes % page_bytes != 0) return false;
+    some = true;
+  }
+  return some;
+}
+
 }  // namespace
+
+bool merges_always() {
+  return fusion_word() == 3;
+}
 
 void prepare_fusion(ProgramState& program) {
   const Fusion allowed = allowed_fusion();
@@ -79,7 +149,17 @@ void prepare_fusion(ProgramState& program) {
   program.merges = same_fits && same.has_merged;
   if (!shared || (same_fits && shared->tasks.size() == same.tasks.size())) return;
   program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
-  if (program.shared_plan) program.merges = true;
+  if (!program.shared_plan) return;
+  program.merges = true;
+  program.shares_on_cpus =
+      merges_always() || std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
+        return planned.keeps_loops && !is_over_one_space(planned);
+      });
+  program.shares_conflicting_rows =
+      merges_always() || std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
+        return is_over_one_space(planned) || rows_of(planned, *program.kernel) <= rows_without_conflict ||
+               halves_traffic(planned, *program.plan);
+      });
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
@@ -120,27 +200,31 @@ bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
 }
 
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions) {
+                                         const codegen::LaunchAssumptions& assumptions, bool cpu) {
   std::vector<LaunchVariant> variants{{assumptions}};
-  if (program.shared_plan) variants.push_back({assumptions, true});
+  if (may_share_index(program, cpu)) variants.push_back({assumptions, true});
   if (program.has_phases) variants.push_back({assumptions, false, true});
   return variants;
 }
 
+// A CPU vectorises over the shared index only if each iteration is straight code. With loops inside, each
+// loop of the kernel is faster alone, where its own last index may be the vectors' lanes.
+bool may_share_index(const ProgramState& program, bool cpu) noexcept {
+  return program.shared_plan && (!cpu || program.shares_on_cpus);
+}
+
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept {
-  if (!program.shared_plan) return false;
+  const bool cpu = device.info.kind == DeviceKind::cpu;
+  if (!may_share_index(program, cpu)) return false;
+  if (cpu && !program.shares_conflicting_rows && rows_conflict(values)) return false;
   const passes::Plan& plan = *program.shared_plan;
-  const std::uint64_t min_values = device.info.kind == DeviceKind::cpu
-                                       ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
-                                       : min_gpu_values;
+  const std::uint64_t min_values =
+      cpu ? min_cpu_values_per_core * std::max(device.info.multiprocessors, 1u) : min_gpu_values;
   for (const passes::PlannedTask& planned : plan.tasks) {
     if (planned.task.kind == ir::TaskKind::phases) continue;
     if (planned.vary()) return false;
-    // Loops over one space lose nothing.
-    if (std::all_of(planned.merged.begin(), planned.merged.end(),
-                    [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; }))
-      continue;
+    if (is_over_one_space(planned)) continue;
     const LoopSpace shared = loop_space(plan, planned, values);
     if (!shared.known || shared.count < min_values) return false;
     std::uint64_t iterations = 0;

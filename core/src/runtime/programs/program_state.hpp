@@ -108,6 +108,8 @@ struct ProgramState {
   bool counts = false;                       ///< loops without aliases may count or add in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
+  bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
+  bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
   bool has_phases = false;               ///< launches over few iterations take the plan with phases
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
@@ -142,16 +144,20 @@ void compile_usual_variants(ProgramState& program, DeviceState& device);
 std::string format_assumptions(std::uint32_t assumptions);
 
 /// Determines which loops of the program can be merged, unless WEIR_FUSION=off. Throws Error{invalid} when
-/// WEIR_FUSION is neither on, same_space nor off.
+/// WEIR_FUSION is none of on, same_space, off and always.
 void prepare_fusion(ProgramState& program);
+/// Whether loops are merged also where that does not pay on CPUs: with WEIR_FUSION=always, for tests.
+bool merges_always();
 /// The plan in which every loop is a task.
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes);
 /// The plan for launches of that variant; the separate one where nothing can be merged.
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant);
-/// The variants that launches with these assumptions may take.
+/// The variants that launches with these assumptions may take on a device, which is a CPU or not.
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions);
+                                         const codegen::LaunchAssumptions& assumptions, bool cpu);
+/// Whether launches on such a device may take the plan with loops merged by a shared index.
+bool may_share_index(const ProgramState& program, bool cpu) noexcept;
 
 /// Source location of `task`; only the kernel's name if the location is unknown.
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);

@@ -23,6 +23,7 @@ class HostLoop : private FunctionPart {
     hints_.ordered = depends_on_order(loop_.bodies[0], device_.assumptions());
     const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop_);
     hints_.lanes = widest > 0 ? device_.vector_bytes() / widest : 0;
+    hints_.scalar = hints_.lanes <= 1 && !task_.merged && is_slower_in_vectors(kernel_, loop_);
     f_.lowering.take(hints_.lanes > 1 ? LoweringPath::lane_loop : LoweringPath::scalar_loop);
     if (space_.rank() > 1) return rows(share);
     Value* from = b_.CreateAdd(space_.low[0], share.begin);
