@@ -60,6 +60,23 @@ FLOORS = {
     "histogram_of_range_256_bins": 3.2,
     "histogram_of_range_64Ki_bins": 4.0,
     "reduce_by_key_256Mi": 0.86,
+    "robots_against_loops_apart/4096": 0.18,
+    "robots_against_loops_apart/65536": 0.36,
+    "robots_against_one_kernel/1024": 1.8,
+    "robots_against_one_kernel/4096": 1.75,
+    "robots_against_one_kernel/16384": 1.05,
+    "robots_against_one_kernel/65536": 1.12,
+    "robots_against_one_kernel/262144": 1.0,
+    "independent_groups_of_5_loops/4096": 1.1,
+    "chain_of_100_loops_of_256_elements": 0.25,
+    "six_maps_of_64_Mi/against_loops_apart": 0.5,
+    "six_maps_of_64_Mi/against_one_kernel": 1.03,
+    "compile_31_loops": 1.3,
+    "conjugate_gradients_in_one_block/128": 1.5,
+    "conjugate_gradients_in_one_block/512": 19.0,
+    "conjugate_gradients_in_launches_of_64/128": 2.0,
+    "conjugate_gradients_in_launches_of_64/512": 1.65,
+    "conjugate_gradients_in_launches_of_16/4096": 1.05,
 }
 
 
