@@ -26,6 +26,18 @@
 namespace weir::algorithms {
 namespace {
 
+/// Calls body(key) for each key in the group's range of `size` keys, as for_tiles().
+template <class U, class Body>
+void for_each_key(const Index& group, const Index& thread, const Index& size, const View<const U>& keys,
+                  const Body& body) {
+  const Index n = keys.size();
+  for_tiles<std::uint32_t>(group, size, n, [&](Index base) {
+    const Elements of_tile = strided(thread, base, per_thread<std::uint32_t>);
+    const std::vector<Value<U>> key = loaded(of_tile, n, U(0), [&](const Index& i) { return keys[i]; });
+    for_each_of(of_tile, n, [&](std::int64_t k, const Index&) { body(key[std::size_t(k)]); });
+  });
+}
+
 template <class U>
 using CountKernel = void(View<const U>, View<std::int64_t>, Value<U>, Value<std::int64_t>);
 
@@ -37,18 +49,13 @@ const Kernel<CountKernel<U>>& count_kernel(const KeyOrder& order) {
     return Kernel<CountKernel<U>>(
         "sort_count",
         with_constants([order](View<const U> keys, View<std::int64_t> counts, Value<U> shift, Index size) {
-          const Index n = keys.size(), ranges = counts.size() / digits;
+          const Index ranges = counts.size() / digits;
           group_for(groups(ranges), threads<group_size>, [&](Index g, Index t) {
             Shared<std::uint32_t, std::size_t(digits)> count;
             count[t] = 0u;
             barrier();
-            for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-              const Elements of_tile = strided(t, base, per_thread<std::uint32_t>);
-              const std::vector<Value<U>> key =
-                  loaded(of_tile, n, U(0), [&](const Index& i) { return keys[i]; });
-              for_each_of(of_tile, n, [&](std::int64_t k, const Index&) {
-                atomic_add(count[digit_of<U>(order, key[std::size_t(k)], shift)], 1u);
-              });
+            for_each_key<U>(g, t, size, keys, [&](const Value<U>& key) {
+              atomic_add(count[digit_of<U>(order, key, shift)], 1u);
             });
             barrier();
             counts[t * ranges + g] = cast<std::int64_t>(Value<std::uint32_t>(count[t]));
@@ -371,16 +378,9 @@ const Kernel<void(View<const U>, View<std::uint32_t>, Value<std::int64_t>)>& his
             Shared<std::uint32_t, sizeof(U) * std::size_t(digits)> count;
             for (std::int64_t pass = 0; pass < std::int64_t(sizeof(U)); ++pass) count[pass * digits + t] = 0u;
             barrier();
-            for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
-              const Elements of_tile = strided(t, base, per_thread<std::uint32_t>);
-              const std::vector<Value<U>> key =
-                  loaded(of_tile, n, U(0), [&](const Index& i) { return keys[i]; });
-              for_each_of(of_tile, n, [&](std::int64_t k, const Index&) {
-                for (std::int64_t pass = 0; pass < std::int64_t(sizeof(U)); ++pass)
-                  atomic_add(
-                      count[pass * digits + digit_of<U>(order, key[std::size_t(k)], Value<U>(U(8 * pass)))],
-                      1u);
-              });
+            for_each_key<U>(g, t, size, keys, [&](const Value<U>& key) {
+              for (std::int64_t pass = 0; pass < std::int64_t(sizeof(U)); ++pass)
+                atomic_add(count[pass * digits + digit_of<U>(order, key, Value<U>(U(8 * pass)))], 1u);
             });
             barrier();
             for (std::int64_t pass = 0; pass < std::int64_t(sizeof(U)); ++pass) {

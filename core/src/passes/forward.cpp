@@ -169,22 +169,12 @@ class Forwarding {
   std::vector<ValueId> renamed_;  // by value: the one to use instead
 };
 
-void visit(Block& block, const MergedLoops& merged, Forwarding& forwarding) {
-  for (Statement& s : block.statements) {
-    const bool loop = s.op == Op::parallel || s.op == Op::reduce;
-    if (loop && merged.contains(s.bodies[0].arguments.front())) forwarding.loop(s);
-    if (s.op == Op::region || s.op == Op::repeat) {
-      for (Block& body : s.bodies) visit(body, merged, forwarding);
-    }
-  }
-}
-
 }  // namespace
 
 void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const FusionAssumptions& known) {
   if (kernel.options.check_bounds) return;
   Forwarding forwarding(kernel, known);
-  visit(kernel.body, merged, forwarding);
+  for_each_merged_loop(kernel.body, merged, [&](Statement& loop) { forwarding.loop(loop); });
 }
 
 }  // namespace weir::passes

@@ -374,6 +374,16 @@ class Pass {
 
 }  // namespace
 
+void for_each_merged_loop(Block& block, const MergedLoops& merged,
+                          const std::function<void(Statement&)>& action) {
+  for (Statement& s : block.statements) {
+    const bool loop = s.op == Op::parallel || s.op == Op::reduce;
+    if (loop && merged.contains(s.bodies[0].arguments.front())) action(s);
+    if (s.op == Op::region || s.op == Op::repeat)
+      for (Block& body : s.bodies) for_each_merged_loop(body, merged, action);
+  }
+}
+
 FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const FusionAssumptions& known) {
   FusedKernel result{kernel, {}, {}};
   if (how == Fusion::none) return result;

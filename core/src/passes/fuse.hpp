@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,10 @@ struct WrittenLoop {
 
 /// By the first index of a merged loop: the loops that it replaces, in program order.
 using MergedLoops = std::unordered_map<ir::ValueId, std::vector<WrittenLoop>>;
+
+/// Calls action(loop) for each merged loop in the block, and in its regions and repetitions.
+void for_each_merged_loop(ir::Block& block, const MergedLoops& merged,
+                          const std::function<void(ir::Statement&)>& action);
 
 /// The decision about two neighbouring loops.
 struct FusionDecision {

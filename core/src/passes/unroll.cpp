@@ -118,8 +118,7 @@ class Unrolling {
     const auto low = constant(loop.operands[0]), high = constant(loop.operands[1]),
                step = constant(loop.operands[2]);
     if (!low || !high || !step || *step != 1) return false;
-    if (*low < *high &&
-        static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low) > max_iterations)
+    if (*low<*high&& static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low)> max_iterations)
       return false;
     if (jumps(loop.bodies[0]) || can_fail(loop, kernel_.options) || ir::prints(loop)) return false;
     const bool is_outermost = !outermost_;
@@ -158,21 +157,11 @@ class Unrolling {
   bool too_many_ = false;                                // that loop has too many statements
 };
 
-void visit(Block& block, const MergedLoops& merged, Unrolling& unrolling) {
-  for (Statement& s : block.statements) {
-    const bool loop = s.op == Op::parallel || s.op == Op::reduce;
-    if (loop && merged.contains(s.bodies[0].arguments.front())) unrolling.loop(s);
-    if (s.op == Op::region || s.op == Op::repeat) {
-      for (Block& body : s.bodies) visit(body, merged, unrolling);
-    }
-  }
-}
-
 }  // namespace
 
 void unroll_loops(ir::Kernel& kernel, const MergedLoops& merged) {
   Unrolling unrolling(kernel);
-  visit(kernel.body, merged, unrolling);
+  for_each_merged_loop(kernel.body, merged, [&](Statement& loop) { unrolling.loop(loop); });
 }
 
 }  // namespace weir::passes
