@@ -131,7 +131,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(same, chains / 4);
   EXPECT_GT(shared, chains / 4);
   EXPECT_GT(aliased, chains / 12);
-  EXPECT_GT(failed, chains / 60);
+  EXPECT_GT(failed, chains / 100);
   EXPECT_GT(repeated, chains / 4);
   EXPECT_GT(phases, chains / 4);
   EXPECT_GT(concurrent, chains / 4);

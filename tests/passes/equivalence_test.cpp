@@ -94,8 +94,10 @@ bool allows_conflicts(const ir::Kernel& kernel) {
 
 // proves R18 as far as the plan goes: blocks that pass the check produce the same results in any order
 TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
+  // One kernel of 130 has such regions, so a sanitized build draws as many as any other.
+  constexpr std::uint64_t region_seeds = 4000;
   int ran = 0;
-  for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < region_seeds && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Choices choices(seed);
     const ir::Kernel kernel = random_kernel(choices);
