@@ -289,6 +289,80 @@ TEST(SpirvModule, TakesTheDevicesInverseSquareRootInFastMath) {
   EXPECT_LT(3 * module(" fast_math").size(), module("").size());
 }
 
+/// The kernel's one loop runs `body`, which stores to its arrays @a to @d.
+std::vector<std::byte> loop_module(const std::string& type, const std::string& body, const char* option) {
+  std::string text = std::string("weir-ir 1\nkernel \"k\"") + option + "\n";
+  for (const char* name : {"a", "b", "c", "d"})
+    text += std::string("  param @") + name + " : array<" + type + ", 1>\n";
+  text += "{\n%zero = const 0 : i64\n%n = extent @a, 0 : i64\nparallel (%i) in (%zero to %n) {\n";
+  for (const std::string name : {"a", "b", "c", "d"})
+    text += "%" + name + " = load @" + name + "[%i] : " + type + "\n";
+  const auto module =
+      compile(text + body + "}\n}\n", {"spirv-vulkan", "vulkan1.3", shuffling, 32, 1024, everything});
+  EXPECT_EQ(invalidity(module), "");
+  return module;
+}
+
+/// The number of copies of a body with two stores, which packets of iterations repeat.
+int bodies_of(const std::vector<std::byte>& module) {
+  constexpr std::uint32_t store = 62;
+  return count_of(module, store) / 2;
+}
+
+// Under these modes NVIDIA's compiler contracts nothing by itself.
+TEST(SpirvModule, ContractsProductsAndSumsInFastMath) {
+  constexpr std::uint32_t f_add = 129, f_sub = 131, f_mul = 133, ext_inst = 12;
+  for (const std::string type : {"f32", "f64"}) {
+    const std::string line = " : " + type + "\n";
+    const std::string body = "%p = mul %a, %b" + line + "%q = add %p, %c" + line + "%r = sub %p, %d" + line +
+                             "%s = mul %c, %d" + line + "%t = sub %q, %s" + line +
+                             "store @a[%i], %t\nstore @b[%i], %r\n";
+    const auto fast = loop_module(type, body, " fast_math"), exact = loop_module(type, body, "");
+    EXPECT_EQ(count_of(fast, f_mul) + count_of(fast, f_add) + count_of(fast, f_sub), 0) << type;
+    EXPECT_EQ(count_of(fast, ext_inst), 3 * bodies_of(fast)) << type;
+    EXPECT_EQ(count_of(exact, f_mul), 2 * bodies_of(exact)) << type;
+    EXPECT_EQ(count_of(exact, ext_inst), 0) << type;
+  }
+}
+
+TEST(SpirvModule, KeepsAProductThatMoreThanSumsUse) {
+  constexpr std::uint32_t f_mul = 133;
+  const auto module = loop_module("f32",
+                                  "%p = mul %a, %b : f32\n%q = add %p, %c : f32\n"
+                                  "store @a[%i], %p\nstore @b[%i], %q\n",
+                                  " fast_math");
+  EXPECT_EQ(count_of(module, f_mul), bodies_of(module));
+}
+
+/// The number of products of integers whose factor is a sum with 1.
+int products_of_successors(const std::vector<std::byte>& module) {
+  constexpr std::uint32_t constant = 43, i_add = 128, i_mul = 132;
+  const std::vector<std::uint32_t> words = words_of(module);
+  std::set<std::uint32_t> ones, sums;
+  int found = 0;
+  for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const std::uint32_t opcode = words[at] & 0xffff;
+    if (opcode == constant && words[at + 3] == 1) ones.insert(words[at + 2]);
+    if (opcode == i_add && (ones.contains(words[at + 3]) || ones.contains(words[at + 4])))
+      sums.insert(words[at + 2]);
+    found += opcode == i_mul && (sums.contains(words[at + 3]) || sums.contains(words[at + 4]));
+  }
+  return found;
+}
+
+// LLVM makes (a + 1) * b of a * b + b, which takes two instructions instead of one multiply-add.
+TEST(SpirvModule, AddsToProductsOfIntegers) {
+  for (const std::string type : {"i32", "u32", "i64"}) {
+    const std::string line = " : " + type + "\n";
+    const auto module = loop_module(type,
+                                    "%p = mul %a, %b" + line + "%q = add %p, %b" + line +  // q = (a + 1) * b
+                                        "%r = mul %q, %b" + line + "%s = add %r, %q" + line +
+                                        "store @a[%i], %q\nstore @b[%i], %s\n",
+                                    "");
+    EXPECT_EQ(products_of_successors(module), 0) << type;
+  }
+}
+
 TEST(SpirvTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.1", "", 8, 1024}), HasSubstr("expected vulkan1.3"));
   EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "native", "", 8, 1024}),

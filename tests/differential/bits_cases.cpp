@@ -105,7 +105,14 @@ std::vector<Operation> chains(ScalarType type) {
     }
     for (const char* op : {"popcount", "clz", "ctz"})
       operations.push_back({first.words + "\n" + op + " %t" + t, first.operands, type});
+    // Sums of products with a common factor, which LLVM factors and devices with multiply-adds distribute.
+    for (const char* op : {"add", "mul"})
+      operations.push_back({first.words + "\n" + op + " %t, " + last + t, first.operands, type});
   }
+  operations.push_back({"%t = mul %0, %1" + t + "\n%z = add %t, %1" + t + "\n%c = mul %z, %1" + t +
+                            "\nadd %c, %z" + t,
+                        {type, type},
+                        type});
   return valid(std::move(operations));
 }
 

@@ -198,7 +198,7 @@ void Stream::launch(Kernel& kernel, const weir_launch& launch) {
   std::lock_guard lock(line->recording);
   device->check_present();
   if (launch.argument_bytes) {
-    const Range block = line->scratch(launch.argument_bytes);
+    const Range block = line->argument_block(launch.argument_bytes);
     std::memcpy(block.host(), launch.arguments, launch.argument_bytes);
     dispatch.arguments = block.address();
   }

@@ -50,13 +50,16 @@ void Heap::start(const PhysicalDevice& physical, VkDevice device, const VolkDevi
     sdk::fail(WEIR_ERROR_UNSUPPORTED, "device '%s' has no host-visible, coherent memory",
               physical.properties.deviceName);
   if (local == 32) local = host;
+  const std::uint32_t both =
+      discrete ? memory_type(physical, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | coherent, 0) : 32;
   arena_of_[device_memory] = 0;
   arena_of_[host_memory] = local == host ? 0 : 1;
-  const std::uint32_t types[] = {local, host};
-  for (int i = 0; i < 2; ++i) {
+  arena_of_[argument_memory] = both == 32 ? arena_of_[host_memory] : 2;
+  const std::uint32_t types[] = {local, host, both == 32 ? host : both};
+  for (int i = 0; i < 3; ++i) {
     const VkMemoryType& type = physical.memory.memoryTypes[types[i]];
     arenas_[i].memory_type = types[i];
-    arenas_[i].mapped = (type.propertyFlags & coherent) == coherent && (i == 1 || !discrete);
+    arenas_[i].mapped = (type.propertyFlags & coherent) == coherent && (i > 0 || !discrete);
     arenas_[i].limit = physical.memory.memoryHeaps[type.heapIndex].size;
     arenas_[i].reserved = arenas_[i].used = 0;
   }
@@ -153,8 +156,18 @@ Range Heap::take(Arena& arena, std::uint64_t size, std::uint64_t aligned_to) {
 Range Heap::allocate(Kind kind, std::uint64_t size, std::uint64_t aligned_to) {
   size = align_up(std::max<std::uint64_t>(size, 1), alignment);
   aligned_to = std::max(aligned_to, alignment);
-  const std::uint32_t index = arena_of_[kind];
   std::lock_guard lock(mutex_);
+  if (kind != argument_memory || arena_of_[kind] == arena_of_[host_memory])
+    return allocate_from(arena_of_[kind], size, aligned_to);
+  try {
+    return allocate_from(arena_of_[kind], size, aligned_to);
+  } catch (const sdk::Failure& failure) {
+    if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) throw;
+    return allocate_from(arena_of_[host_memory], size, aligned_to);
+  }
+}
+
+Range Heap::allocate_from(std::uint32_t index, std::uint64_t size, std::uint64_t aligned_to) {
   if (const Range range = take(arenas_[index], size, aligned_to)) return range;
   const std::uint64_t needed = size + aligned_to;
   if (needed <= block_bytes / 2) {

@@ -37,7 +37,14 @@ struct Range {
 /// All functions are thread-safe and wait for no submitted work.
 class Heap {
  public:
-  enum Kind : std::uint32_t { device_memory = 0, host_memory = 1 };
+  enum Kind : std::uint32_t {
+    device_memory = 0,
+    host_memory = 1,
+    /// Memory of the device that the host writes, for arguments of kernels: a discrete device reads host
+    /// memory over its bus before a kernel's first instruction. The host must not read it, since such reads
+    /// are uncached. Host memory if the device has none or it is full.
+    argument_memory = 2
+  };
   static constexpr std::uint64_t alignment = 256;
 
   void start(const PhysicalDevice& physical, VkDevice device, const VolkDeviceTable& vk);
@@ -76,8 +83,10 @@ class Heap {
   VkDevice device_ = VK_NULL_HANDLE;
   const VolkDeviceTable* vk_ = nullptr;
   mutable std::mutex mutex_;
-  std::uint32_t arena_of_[2] = {};
-  Arena arenas_[2];
+  Range allocate_from(std::uint32_t arena, std::uint64_t size, std::uint64_t aligned_to);
+
+  std::uint32_t arena_of_[3] = {};
+  Arena arenas_[3];
   std::map<std::uintptr_t, MemoryBlock*> mapped_;
 };
 

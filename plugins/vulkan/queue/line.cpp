@@ -15,8 +15,10 @@ Line::Line(Device& owner, Queue& on) : device(owner), queue(on) {
 
 Line::~Line() {
   device.vk.vkDestroyCommandPool(device.handle, pool_, nullptr);
-  device.heap.free(chunk_.range);
-  for (const Chunk& chunk : full_chunks_) device.heap.free(chunk.range);
+  for (const Scratch* own : {&host_scratch_, &argument_scratch_}) {
+    device.heap.free(own->chunk.range);
+    for (const Chunk& chunk : own->full) device.heap.free(chunk.range);
+  }
 }
 
 void Line::ensure_open() {
@@ -56,30 +58,31 @@ VkCommandBuffer Line::commands(Ordered next) {
   return open_->commands;
 }
 
-Range Line::scratch(std::uint64_t size) {
+Range Line::scratch(Heap::Kind kind, std::uint64_t size) {
   ensure_open();
   size = (size + 63) & ~std::uint64_t{63};
   if (size > chunk_bytes) {
     open_->ranges.reserve(open_->ranges.size() + 1);
-    const Range range = device.heap.allocate(Heap::host_memory, size);
+    const Range range = device.heap.allocate(kind, size);
     open_->ranges.push_back(range);
     return range;
   }
-  if (!chunk_.range || size > chunk_.range.size - chunk_used_) {
+  Scratch& own = kind == Heap::argument_memory ? argument_scratch_ : host_scratch_;
+  if (!own.chunk.range || size > own.chunk.range.size - own.used) {
     Chunk fresh;
-    if (!full_chunks_.empty() && full_chunks_.front().last_use <= completed.load(std::memory_order_acquire)) {
-      fresh = full_chunks_.front();
-      full_chunks_.pop_front();
+    if (!own.full.empty() && own.full.front().last_use <= completed.load(std::memory_order_acquire)) {
+      fresh = own.full.front();
+      own.full.pop_front();
     } else {
-      fresh.range = device.heap.allocate(Heap::host_memory, chunk_bytes);
+      fresh.range = device.heap.allocate(kind, chunk_bytes);
     }
-    if (chunk_.range) full_chunks_.push_back(chunk_);
-    chunk_ = fresh;
-    chunk_used_ = 0;
+    if (own.chunk.range) own.full.push_back(own.chunk);
+    own.chunk = fresh;
+    own.used = 0;
   }
-  const Range range{chunk_.range.block, chunk_.range.offset + chunk_used_, size};
-  chunk_used_ += size;
-  chunk_.last_use = open_->position;
+  const Range range{own.chunk.range.block, own.chunk.range.offset + own.used, size};
+  own.used += size;
+  own.chunk.last_use = open_->position;
   return range;
 }
 

@@ -60,7 +60,9 @@ class Line : public std::enable_shared_from_this<Line> {
   /// Ordered::kernels for a kernel alone.
   VkCommandBuffer commands(Ordered next = Ordered::all);
   /// Memory that the host has mapped and commands may use until the open batch is complete.
-  Range scratch(std::uint64_t size);
+  Range scratch(std::uint64_t size) { return scratch(Heap::host_memory, size); }
+  /// The same for a kernel's arguments, which the host writes only.
+  Range argument_block(std::uint64_t size) { return scratch(Heap::argument_memory, size); }
   /// The open batch, which an operation may give calls and objects.
   Step& open() { return *open_; }
   /// Ends an operation of the open batch. Submits the batch if the line is idle or the batch is full.
@@ -95,9 +97,17 @@ class Line : public std::enable_shared_from_this<Line> {
   /// Whether all closed steps are complete.
   bool is_idle() const noexcept;
 
+  Range scratch(Heap::Kind kind, std::uint64_t size);
+
   struct Chunk {
     Range range;
     std::uint64_t last_use = 0;  ///< position
+  };
+  /// Memory of one kind, of which the last chunk is in use.
+  struct Scratch {
+    Chunk chunk;
+    std::uint64_t used = 0;
+    std::deque<Chunk> full;
   };
   static constexpr std::uint64_t chunk_bytes = 64 << 10;
   static constexpr std::uint32_t batch_operations = 32;
@@ -105,9 +115,7 @@ class Line : public std::enable_shared_from_this<Line> {
   std::optional<Step> open_;
   std::uint64_t last_ = 0;  ///< position of the last closed step
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  Chunk chunk_;
-  std::uint64_t chunk_used_ = 0;
-  std::deque<Chunk> full_chunks_;
+  Scratch host_scratch_, argument_scratch_;
   std::mutex recycling_;
   std::vector<VkCommandBuffer> idle_buffers_;
 };

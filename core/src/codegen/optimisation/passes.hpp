@@ -39,6 +39,16 @@ class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Makes multiply-adds. An addition to a product in fast mode becomes an fma, because the modes of float
+/// arithmetic that Vulkan modules ask for keep NVIDIA's compiler from contracting them. A product of integers
+/// with a factor of `x + 1` becomes `x * y + y` again, which LLVM had factored, so that the device's
+/// multiply-add takes one instruction instead of two. Vectors must be scalarised before. On Vulkan devices
+/// only.
+class MultiplyAdds : public llvm::PassInfoMixin<MultiplyAdds> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 /// Replaces llvm.minimumnum and llvm.maximumnum by comparisons and selects, and the reductions that LLVM
 /// makes of them. LLVM 22 lowers the intrinsics wrongly for scalars on AVX512DQ, and its loop vectoriser
 /// reduces vectors of them with llvm.vector.reduce.fmin and fmax, which do not order zeros

@@ -16,6 +16,8 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/Scalarizer.h>
+#include <llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h>
+#include <llvm/Transforms/Scalar/StraightLineStrengthReduce.h>
 #include <llvm/Transforms/Scalar/StructurizeCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
@@ -213,12 +215,17 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   llvm::FunctionPassManager scalar, simple;
   scalar.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   scalar.addPass(llvm::ScalarizerPass(scalars));
+  // As in LLVM's pipelines of GPUs, which end in instruction selection: neighbours get one address with
+  // constant offsets, rows one product.
+  scalar.addPass(llvm::SeparateConstOffsetFromGEPPass());
+  scalar.addPass(llvm::StraightLineStrengthReducePass());
   simple.addPass(WideIntegers(WideIntegers::Conversions::plain));
   simple.addPass(BasicOperations());
   simple.addPass(MinMaxBySelect());
   simple.addPass(SignsByBits());
   simple.addPass(SplitIntegers());
   simple.addPass(CompareBeforeExtension());
+  simple.addPass(MultiplyAdds());
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));
