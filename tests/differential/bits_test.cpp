@@ -142,11 +142,12 @@ std::vector<Operation> in_separate_kernels(const std::vector<Operation>& operati
 }
 
 /// In a line, and one element at a time: compilers merge operations of scalars that they keep apart in
-/// vectors.
+/// vectors. Code for Vulkan has no vectors.
 void check_both_ways(const char* what, const std::vector<Operation>& given, std::size_t count,
                      std::size_t per_kernel) {
   const std::vector<Operation> operations = in_separate_kernels(given, per_kernel);
   check(what, operations, count, per_kernel);
+  if (tested_device().starts_with("vulkan")) return;
   Tally tally;
   constexpr LoopForm single[] = {LoopForm::single};
   compare_forms(operations, std::max<std::size_t>(count / 16 / 32 * 32, 4096), per_kernel, single, tally);
@@ -159,7 +160,7 @@ TEST(Bits, ChainsOfTwoOperationsAreTheSame) {
 }
 
 TEST(Bits, OperationsWithConstantsAreTheSame) {
-  check_both_ways("constants", with_constants(), wanted_count() / 16, 8);
+  check_both_ways("constants", with_constants(), wanted_count() / 16, 32);
 }
 
 // A new operation that is missing from all lists fails here.
