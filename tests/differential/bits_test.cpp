@@ -132,12 +132,13 @@ TEST(Bits, MinimaAndMaximaDoNotClassifyOnProcessorsWithAvx512) {
 }
 
 /// Neighbours in the list, which often begin with the same operation, in kernels of their own. In one kernel
-/// that operation would have several uses, and compilers merge operations of which one has no other use.
+/// that operation would have several uses, and compilers merge operations of which one has no other use. Rows
+/// of the result have at least `per_kernel` operations, so that no kernel has neighbours from two rows.
 std::vector<Operation> in_separate_kernels(const std::vector<Operation>& operations, std::size_t per_kernel) {
-  const std::size_t kernels = (operations.size() + per_kernel - 1) / per_kernel;
+  const std::size_t rows = std::max<std::size_t>(operations.size() / per_kernel, 1);
   std::vector<Operation> separate;
-  for (std::size_t kernel = 0; kernel < kernels; ++kernel)
-    for (std::size_t i = kernel; i < operations.size(); i += kernels) separate.push_back(operations[i]);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = row; i < operations.size(); i += rows) separate.push_back(operations[i]);
   return separate;
 }
 
