@@ -251,6 +251,13 @@ TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
   }
 }
 
+/// The text with all its f32 as `type`.
+std::string with_floats_of(std::string_view type, std::string_view text) {
+  std::string typed(text);
+  for (std::size_t at = 0; (at = typed.find("f32", at)) != typed.npos; at += 3) typed.replace(at, 3, type);
+  return typed;
+}
+
 // LLVM selects the inner difference, and the inner sum, as a negation of x.
 TEST_P(Hsaco, SubtractsFromZeroWithTheRightSign) {
   constexpr std::string_view text = R"(weir-ir 1
@@ -276,13 +283,11 @@ param @z: array<f32, 1>
 }
 )";
   for (const std::string_view type : {"f32", "f64"}) {
-    std::string typed(text);
-    for (std::size_t at = 0; (at = typed.find("f32", at)) != typed.npos; at += 3) typed.replace(at, 3, type);
     const auto arguments = [](auto zero) {
       const std::vector x{zero, zero, -zero, -zero}, y{zero, -zero, zero, -zero};
       return GpuArguments().array("x", x).array("y", y).array("z", y);
     };
-    expect_same(typed, type == "f32" ? arguments(0.0f) : arguments(0.0));
+    expect_same(with_floats_of(type, text), type == "f32" ? arguments(0.0f) : arguments(0.0));
   }
 }
 
@@ -327,8 +332,6 @@ param @variables: array<f32, 2>
   }
   const std::string text = std::string(head) + body + "  }\n}\n";
   for (const std::string_view type : {"f32", "f64"}) {
-    std::string typed(text);
-    for (std::size_t at = 0; (at = typed.find("f32", at)) != typed.npos; at += 3) typed.replace(at, 3, type);
     const auto arguments = [](auto zero) {
       using T = decltype(zero);
       const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
@@ -344,7 +347,7 @@ param @variables: array<f32, 2>
           .array("constants", std::vector<T>(x.size() * 98), {n, 98})
           .array("variables", std::vector<T>(x.size() * 14), {n, 14});
     };
-    expect_same(typed, type == "f32" ? arguments(0.0f) : arguments(0.0), false);
+    expect_same(with_floats_of(type, text), type == "f32" ? arguments(0.0f) : arguments(0.0), false);
   }
 }
 

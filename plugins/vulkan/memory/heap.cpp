@@ -157,12 +157,10 @@ Range Heap::allocate(Kind kind, std::uint64_t size, std::uint64_t aligned_to) {
   size = align_up(std::max<std::uint64_t>(size, 1), alignment);
   aligned_to = std::max(aligned_to, alignment);
   std::lock_guard lock(mutex_);
-  if (kind != argument_memory || arena_of_[kind] == arena_of_[host_memory])
-    return allocate_from(arena_of_[kind], size, aligned_to);
   try {
     return allocate_from(arena_of_[kind], size, aligned_to);
   } catch (const sdk::Failure& failure) {
-    if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) throw;
+    if (kind != argument_memory || failure.code != WEIR_ERROR_OUT_OF_MEMORY) throw;
     return allocate_from(arena_of_[host_memory], size, aligned_to);
   }
 }

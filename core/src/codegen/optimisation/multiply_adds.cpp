@@ -5,6 +5,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <utility>
 #include <vector>
@@ -52,14 +53,13 @@ class Distribution {
  public:
   explicit Distribution(const llvm::DominatorTree& tree) : tree_(tree) {}
 
-  /// The sum that replaces a product, or the product itself. Each call's product must follow the products
-  /// that it depends on.
+  /// The sum that replaces a product, or null. Each call's product must follow the products that it depends
+  /// on.
   Value* distributed(Instruction& product) {
     Value *x = product.getOperand(0), *y = product.getOperand(1);
     Value* result = over_sum(product, x, y);
     if (!result) result = over_sum(product, y, x);
-    if (!result) result = &product;
-    products_[{x, y}] = result;
+    products_[{x, y}] = result ? result : &product;
     return result;
   }
 
@@ -70,9 +70,8 @@ class Distribution {
     if (!add || add->getOpcode() != Instruction::Add || llvm::isa<llvm::Constant>(factor)) return nullptr;
     for (const unsigned k : {0u, 1u}) {
       Value *part = add->getOperand(k), *rest = add->getOperand(1 - k);
-      Value* known = llvm::isa<llvm::ConstantInt>(part) && llvm::cast<llvm::ConstantInt>(part)->isOne()
-                         ? factor
-                         : earlier_product(product, part, factor);
+      const bool is_one = llvm::PatternMatch::match(part, llvm::PatternMatch::m_One());
+      Value* known = is_one ? factor : earlier_product(product, part, factor);
       // The addition must disappear, unless the multiply-add takes the place of the product alone.
       if (!known || (known != factor && !add->hasOneUse())) continue;
       Builder b(&product);
@@ -108,7 +107,7 @@ llvm::PreservedAnalyses MultiplyAdds::run(llvm::Function& function, llvm::Functi
         by = fused(i);
       else if (i.getOpcode() == Instruction::Mul && !i.getType()->isVectorTy())
         by = distribution.distributed(i);
-      if (!by || by == &i) continue;
+      if (!by) continue;
       i.replaceAllUsesWith(by);
       replaced.push_back(&i);
     }

@@ -39,8 +39,8 @@ class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Makes multiply-adds. An addition to a product in fast mode becomes an fma, because the modes of float
-/// arithmetic that Vulkan modules ask for keep NVIDIA's compiler from contracting them. A product of integers
+/// Makes multiply-adds. An addition to a product in fast mode becomes an fma, because NVIDIA's compiler seems
+/// to contract nothing under the modes of float arithmetic that Vulkan modules ask for. A product of integers
 /// with a factor of `x + 1` becomes `x * y + y` again, which LLVM had factored, so that the device's
 /// multiply-add takes one instruction instead of two. Vectors must be scalarised before. On Vulkan devices
 /// only.
