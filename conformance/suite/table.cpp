@@ -12,6 +12,8 @@ WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
   const std::size_t min_size = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
                             : version == WEIR_ABI_VERSION(1, 1) ? offsetof(weir_driver_table, memory_wrap)
                             : version == WEIR_ABI_VERSION(1, 2) ? offsetof(weir_driver_table, code_compile)
+                            : version == WEIR_ABI_VERSION(1, 3)
+                                ? offsetof(weir_driver_table, kernel_max_cooperative_blocks)
                                                                 : sizeof(weir_driver_table);
   EXPECT_GE(raw_table().struct_size, min_size);
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);
@@ -126,6 +128,14 @@ WEIR_REQUIREMENT(0, 23, Table, UnclaimedCompilationIsRefused,
   const weir_code_receiver nothing = [](void*, const weir_code_object*) {};
   refusal(WEIR_ERROR_UNSUPPORTED, table().code_compile, device(), &object, nothing,
           static_cast<void*>(nullptr));
+}
+
+WEIR_REQUIREMENT(0, 24, Table, UnclaimedCooperativeLaunchesAreRefused,
+                 "Without COOPERATIVE_LAUNCH, kernel_max_cooperative_blocks returns WEIR_ERROR_UNSUPPORTED.") {
+  if (has(WEIR_CAP_COOPERATIVE_LAUNCH)) throw Skipped("the device offers COOPERATIVE_LAUNCH");
+  std::uint32_t blocks = 7;
+  refusal(WEIR_ERROR_UNSUPPORTED, table().kernel_max_cooperative_blocks, weir_kernel{}, 1u, 0u, &blocks);
+  EXPECT_EQ(blocks, 7u);
 }
 
 WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,

@@ -52,7 +52,7 @@ TEST_F(Fake, HostWithNoVersionInCommonIsRefusedWithBothRanges) {
   const weir_host host{sizeof host, WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 3)};
   const weir_driver_table* out = nullptr;
   EXPECT_THAT(refusal(WEIR_ERROR_ABI, entry(), &host, &out),
-              AllOf(HasSubstr("1.0 to 1.3"), HasSubstr("2.0 to 2.3")));
+              AllOf(HasSubstr("1.0 to 1.4"), HasSubstr("2.0 to 2.3")));
 }
 
 TEST_F(Fake, IndexPastTheDevicesIsRefused) {

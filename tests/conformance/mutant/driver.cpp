@@ -107,7 +107,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
   if (!in_range && !faults.accepts_any_version && !faults.version_past_the_host) {
     if (faults.touches_the_table) *out_table = nullptr;
     const weir_result code = faults.wrong_code ? WEIR_ERROR_UNSUPPORTED : WEIR_ERROR_ABI;
-    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.3");
+    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.4");
   }
   *out_table = &table;
   if (faults.another_table_each_time) *out_table = new weir_driver_table(table);
