@@ -130,14 +130,6 @@ WEIR_REQUIREMENT(0, 23, Table, UnclaimedCompilationIsRefused,
           static_cast<void*>(nullptr));
 }
 
-WEIR_REQUIREMENT(0, 24, Table, UnclaimedCooperativeLaunchesAreRefused,
-                 "Without COOPERATIVE_LAUNCH, kernel_max_cooperative_blocks returns WEIR_ERROR_UNSUPPORTED.") {
-  if (has(WEIR_CAP_COOPERATIVE_LAUNCH)) throw Skipped("the device offers COOPERATIVE_LAUNCH");
-  std::uint32_t blocks = 7;
-  refusal(WEIR_ERROR_UNSUPPORTED, table().kernel_max_cooperative_blocks, weir_kernel{}, 1u, 0u, &blocks);
-  EXPECT_EQ(blocks, 7u);
-}
-
 WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,
                  "Without PEER_COPY, copy_peer returns WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_PEER_COPY)) throw Skipped("the device offers PEER_COPY");

@@ -107,8 +107,8 @@ Code Hip::launch_cooperative(const Kernel& kernel, const weir_launch& l, void**,
   const std::vector<std::uint32_t>& offsets = kernel.data.argument_offsets;
   if (!kernel.data.knows_arguments && kernel.argument_bytes)
     sdk::fail(WEIR_ERROR_UNSUPPORTED,
-              "kernel '%.128s' has no metadata with the places of its arguments, which HIP's cooperative launches "
-              "need; compile it for code object version 3 or newer",
+              "kernel '%.128s' has no readable metadata with the places of its arguments, which HIP's cooperative "
+              "launches need; load it from a plain HSACO file of code object version 3 or newer",
               kernel.name.c_str());
   constexpr std::size_t usual_arguments = 64;
   void* usual[usual_arguments];

@@ -31,7 +31,9 @@ const weir_driver_table& spoilt_table() {
       add_compiler(made);
       return made;
     }
-    for (const Mutant& mutant : all()) {
+    std::vector<Mutant> mutants = all();
+    mutants.insert(mutants.end(), cooperative_mutants().begin(), cooperative_mutants().end());
+    for (const Mutant& mutant : mutants) {
       if (std::string_view(mutant.name) != chosen) continue;
       mutant.apply(made);
       return made;
