@@ -19,13 +19,14 @@ std::uint32_t max_blocks(const Kernel& kernel, std::uint32_t threads, std::uint3
 /// A launch in which each thread waits for the thread with its number in the next block.
 class Ring {
  public:
-  explicit Ring(std::uint32_t blocks) : blocks_(blocks) {
-    threads_ = std::int64_t{blocks} * kernel_.ready().block[0];
-    flags_ = Memory::of(std::vector<std::int32_t>(static_cast<std::size_t>(threads_)));
-    result_ = Memory::of(std::vector<std::int32_t>(static_cast<std::size_t>(threads_)));
-    // Bounded by time, so that a device that does not hold all blocks fails and does not hang.
-    values_ = arguments(flags_, result_, threads_, std::int64_t{kernel_.ready().block[0]},
-                        meeting_rounds(Kernel("meet")));
+  explicit Ring(std::uint32_t blocks)
+      : blocks_(blocks),
+        threads_(std::int64_t{blocks} * kernel_.ready().block[0]),
+        flags_(Memory::of(unset())),
+        result_(Memory::of(unset())),
+        // Bounded by time, so that a device that does not hold all blocks fails and does not hang.
+        values_(arguments(flags_, result_, threads_, std::int64_t{kernel_.ready().block[0]},
+                          meeting_rounds(Kernel("meet")))) {
     values_.pad_to(kernel_.ready().argument_bytes);
   }
 
@@ -49,16 +50,19 @@ class Ring {
                                     "at once. Look first at how the launch reaches the vendor's cooperative launch";
   }
   void expect_idle() const {
-    EXPECT_EQ(flags_.values<std::int32_t>(), std::vector<std::int32_t>(static_cast<std::size_t>(threads_)))
-        << "a launch that was refused ran";
+    EXPECT_EQ(flags_.values<std::int32_t>(), unset()) << "a launch that was refused ran";
   }
   Arguments values() const { return values_; }
   const Kernel& kernel() const { return kernel_; }
 
  private:
+  std::vector<std::int32_t> unset() const {
+    return std::vector<std::int32_t>(static_cast<std::size_t>(threads_));
+  }
+
   const Kernel kernel_{"ring"};
   std::uint32_t blocks_;
-  std::int64_t threads_ = 0;
+  std::int64_t threads_;
   Memory flags_, result_;
   Arguments values_;
 };

@@ -93,7 +93,7 @@ TEST(Repeat, CooperativeTasksHaveTheSamePhasesAndABarrier) {
 TEST(Repeat, CooperativeTasksOfStreamBlocksHaveBarriersOfTheirOwn) {
   const auto part = [](const std::string& tag, const std::string& array) {
     return "%load" + tag + " = load @n[%zero] : i32\n%count" + tag + " = cast %load" + tag + " : i64\n" +
-           repeat(tag, "%count" + tag, fill(array, "1") + fill(array, "2"));
+           repeat(tag, "%count" + tag, fill(array, "1" + tag) + fill(array, "2" + tag));
   };
   std::string region = "region {\n" + part("0", "x") + "}";
   region += " and {\n" + part("1", "y") + "} and {\n" + part("2", "z") + "}\n";
