@@ -95,7 +95,7 @@ TEST(GridBarrier, OfNvidiaGpusFencesBeforeAndAfterTheWait) {
   const Code code = code_of(h200, "asm");
   EXPECT_TRUE(code.lowering.takes(LoweringPath::grid_phases));
   EXPECT_EQ(code.block, 512u);
-  EXPECT_EQ(code.count("atom.relaxed.gpu.global.add.u32"), barriers) << code.text;
+  EXPECT_EQ(code.count("atom.global.add.u32"), barriers) << code.text;
   EXPECT_EQ(code.count("ld.relaxed.gpu.global.b32"), 2 * barriers) << "before and in the loop that waits";
   EXPECT_EQ(code.count("fence.acq_rel.gpu"), 2 * barriers);
   EXPECT_GE(code.count("nanosleep"), barriers);

@@ -161,11 +161,13 @@ void prepare(Bench& bench, Shared& shared, Workgroup& group, unsigned waves) {
   }
 }
 
-/// Runs each wave of a workgroup for one turn. Adds the executed instructions; returns whether any wave is
-/// left.
-bool run_turn(Bench& bench, Shared& shared, Workgroup& group, std::uint64_t& executed) {
+/// What a workgroup has come to.
+enum class Progress : std::uint8_t { ended, passed_barrier, running, asleep };
+
+/// Runs each wave of a workgroup for one turn. Adds the executed instructions.
+Progress run_turn(Bench& bench, Shared& shared, Workgroup& group, std::uint64_t& executed) {
   const std::uint64_t limit = shared.launch.instruction_limit;
-  bool running = false, waiting = false;
+  bool running = false, asleep = false, waiting = false;
   for (Wave& w : bench.waves) {
     if (w.state == WaveState::asleep) w.state = WaveState::running;
     if (w.state == WaveState::running) {
@@ -173,25 +175,27 @@ bool run_turn(Bench& bench, Shared& shared, Workgroup& group, std::uint64_t& exe
         executed += run_wave(w);
       } catch (const Fault& fault) {
         fail(shared, w, fault);
-        return false;
+        return Progress::ended;
       }
     }
-    running |= w.state == WaveState::running || w.state == WaveState::asleep;
+    running |= w.state == WaveState::running;
+    asleep |= w.state == WaveState::asleep;
     waiting |= w.state == WaveState::at_barrier;
   }
-  if (shared.stop) return false;
-  if (running) {
-    if (!limit || executed <= limit * bench.waves.size()) return true;
+  if (shared.stop) return Progress::ended;
+  if (running || asleep) {
+    if (!limit || executed <= limit * bench.waves.size())
+      return asleep ? Progress::asleep : Progress::running;
     fail(shared, bench.waves[0],
          Fault(FaultKind::bad_state,
                fmt::format("has not ended after {} instructions for each wave", limit)));
-    return false;
+    return Progress::ended;
   }
-  if (!waiting) return false;
+  if (!waiting) return Progress::ended;
   for (Wave& w : bench.waves)
     if (w.state == WaveState::at_barrier) w.state = WaveState::running;
   if (group.shadow) group.shadow->next_epoch();
-  return true;
+  return Progress::passed_barrier;
 }
 
 std::uint64_t group_count(const LaunchShape& shape) {
@@ -246,7 +250,7 @@ void run_groups(Shared& shared) {
       group.memory = &view;
       prepare(bench, shared, group, wave_count(shared.launch));
       std::uint64_t own = 0;
-      while (run_turn(bench, shared, group, own)) {
+      while (run_turn(bench, shared, group, own) != Progress::ended) {
       }
       executed += own;
     }
@@ -293,6 +297,10 @@ class Turns {
   std::deque<std::unique_ptr<Resident>> waiting_;
 };
 
+/// A workgroup goes on after its own barriers, so that it gets as far ahead of the others as they let it. After
+/// so many it may be waiting for them between its barriers.
+constexpr unsigned barriers_in_a_row = 1000;
+
 /// Gives turns to workgroups until none is left, or other threads run all that are left.
 void run_turns(Shared& shared, Turns& turns) {
   run_part(shared, [&](std::uint64_t& executed) {
@@ -300,9 +308,11 @@ void run_turns(Shared& shared, Turns& turns) {
       std::unique_ptr<Resident> next = turns.take();
       if (!next) break;
       const std::uint64_t before = next->executed;
-      const bool left = run_turn(next->bench, shared, next->group, next->executed);
+      Progress progress = Progress::passed_barrier;
+      for (unsigned n = 0; n < barriers_in_a_row && progress == Progress::passed_barrier; ++n)
+        progress = run_turn(next->bench, shared, next->group, next->executed);
       executed += next->executed - before;
-      if (left) turns.give_back(std::move(next));
+      if (progress != Progress::ended) turns.give_back(std::move(next));
     }
   });
 }
