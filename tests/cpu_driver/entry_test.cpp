@@ -31,7 +31,7 @@ TEST(Entry, RefusesAHostOfAnotherMajorVersionAndNamesBoth) {
   weir_status status = new_status();
   EXPECT_EQ(entry()(&host, &out, &status), WEIR_ERROR_ABI);
   EXPECT_EQ(out, nullptr);
-  EXPECT_STREQ(status.message, "the CPU driver speaks driver ABI 1.0 to 1.3; the host speaks 2.0 to 2.3");
+  EXPECT_STREQ(status.message, "the CPU driver speaks driver ABI 1.0 to 1.4; the host speaks 2.0 to 2.3");
 }
 
 // proves R35

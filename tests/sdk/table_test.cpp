@@ -193,7 +193,7 @@ TEST_F(PlainDriver, KernelsDieWithTheirModule) {
   const weir_kernel_layout layout{sizeof layout, 0, 0, nullptr};
   weir_kernel kernel = nullptr;
   ASSERT_EQ(table().module_get_kernel(module, "k", &layout, &kernel, nullptr), WEIR_OK);
-  weir_launch launch{sizeof launch, {1, 1, 1}, {64, 1, 1}, 0, 0, kernel, nullptr};
+  weir_launch launch{sizeof launch, {1, 1, 1}, {64, 1, 1}, 0, 0, kernel, nullptr, 0, 0};
   EXPECT_EQ(table().kernel_launch(stream, &launch, nullptr), WEIR_OK);
   EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_NOT_READY);
   launch.block[0] = 65;
