@@ -286,6 +286,68 @@ param @z: array<f32, 1>
   }
 }
 
+// LLVM selects a minimum of a maximum as the median of three, which does not order zeros, or as an operation
+// whose result is clamped, which keeps -0. The median of three with a NaN is their minimum.
+TEST_P(Hsaco, ClampsNansAndZerosAsMinimaAndMaxima) {
+  constexpr std::string_view head = R"(weir-ir 1
+kernel "clamps"
+param @x: array<f32, 1>
+param @y: array<f32, 1>
+param @constants: array<f32, 2>
+param @variables: array<f32, 2>
+{
+  %low = const 0 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%low to %n) {
+    %x = load @x[%i] : f32
+    %y = load @y[%i] : f32
+)";
+  std::string body;
+  // Each `#` in the statements becomes the column of `array` that receives %r#.
+  const auto store = [&body](const std::string& array, int column, std::string statements) {
+    statements += "%k# = const " + std::to_string(column) + " : i64\nstore @" + array + "[%i, %k#], %r#\n";
+    for (std::size_t at; (at = statements.find('#')) != statements.npos;)
+      statements.replace(at, 1, "_" + array + "_" + std::to_string(column));
+    body += statements;
+  };
+  const char* const bounds[] = {"0.0", "-0.0", "1.0", "-1.0", "2.0", "-inf", "inf"};
+  int constants = 0, variables = 0;
+  for (const std::string inner : {"min", "max"}) {
+    const std::string outer = inner == "min" ? "max" : "min";
+    for (const std::string a : bounds) {
+      const std::string first = "%a# = const " + a + " : f32\n";
+      for (const std::string b : bounds)
+        store("constants", constants++,
+              first + "%b# = const " + b + " : f32\n%t# = " + inner + " %x, %a# : f32\n%r# = " + outer +
+                  " %t#, %b# : f32\n");
+      store("variables", variables++,
+            first + "%b# = " + outer + " %y, %a# : f32\n%c# = " + inner + " %y, %a# : f32\n%t# = " + inner +
+                " %x, %b# : f32\n%r# = " + outer + " %t#, %c# : f32\n");
+    }
+  }
+  const std::string text = std::string(head) + body + "  }\n}\n";
+  for (const std::string_view type : {"f32", "f64"}) {
+    std::string typed(text);
+    for (std::size_t at = 0; (at = typed.find("f32", at)) != typed.npos; at += 3) typed.replace(at, 3, type);
+    const auto arguments = [](auto zero) {
+      using T = decltype(zero);
+      const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+      const std::vector<T> values{zero, -zero, T(0.5),   T(-0.5),   T(1), T(-1),
+                                  T(3), T(-3), infinity, -infinity, nan};
+      std::vector<T> x, y;
+      for (const T a : values)
+        for (const T b : values) x.push_back(a), y.push_back(b);
+      const std::int64_t n = std::int64_t(x.size());
+      return GpuArguments()
+          .array("x", x)
+          .array("y", y)
+          .array("constants", std::vector<T>(x.size() * 98), {n, 98})
+          .array("variables", std::vector<T>(x.size() * 14), {n, 14});
+    };
+    expect_same(typed, type == "f32" ? arguments(0.0f) : arguments(0.0), false);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::Values("gfx90a", "gfx942", "gfx1100"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -122,6 +122,15 @@ class SignedProducts : public llvm::PassInfoMixin<SignedProducts> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Hides a minimum or maximum of floats in another one. LLVM 22 selects both as v_max3_f32, v_min3_f32 or
+/// v_med3_f32, or as an operation whose result is clamped to 0 and 1. Some results are wrong for NaNs, and
+/// for zeros that are bounds (tests/evidence/amdgpu-median.md). Pairs for which the instruction is right
+/// stay. Must run last, on AMD GPUs only.
+class SeparateMinMax : public llvm::PassInfoMixin<SeparateMinMax> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts
 /// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
 /// accesses.

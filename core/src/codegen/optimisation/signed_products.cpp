@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "codegen/optimisation/opaque.hpp"
 #include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
@@ -26,24 +26,6 @@ bool rounds_product_to_half(const llvm::Instruction& i) {
   if (!number->getType()->getScalarType()->isFloatTy() || !may_be_product(number)) return false;
   const auto* operation = llvm::dyn_cast<llvm::Instruction>(number);
   return !operation || operation->getOpcode() != llvm::Instruction::FMul || !operation->hasNoSignedZeros();
-}
-
-/// `number` as the result of an assembly without instructions, so instruction selection cannot combine it.
-llvm::Value* opaque(llvm::IRBuilder<>& b, llvm::Value* number) {
-  llvm::Type* type = b.getFloatTy();
-  auto* const signature = llvm::FunctionType::get(type, {type}, false);
-  llvm::InlineAsm* none = llvm::InlineAsm::get(signature, "", "=v,0", /*hasSideEffects=*/false);
-  const auto hide = [&](llvm::Value* element) {
-    llvm::CallInst* call = b.CreateCall(none, {element});
-    call->setDoesNotAccessMemory();
-    call->setDoesNotThrow();
-    return call;
-  };
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(number->getType());
-  if (!vector) return hide(number);
-  for (unsigned i = 0; i < vector->getNumElements(); ++i)
-    number = b.CreateInsertElement(number, hide(b.CreateExtractElement(number, i)), i);
-  return number;
 }
 
 }  // namespace

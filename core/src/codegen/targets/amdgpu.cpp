@@ -210,6 +210,7 @@ class AmdgpuModel final : public GpuModel {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OpaqueZeros()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(SignedProducts()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(SeparateMinMax()));
     passes.run(module, analyses);
   }
 
