@@ -16,7 +16,8 @@ std::uint32_t max_blocks(const Kernel& kernel, std::uint32_t threads, std::uint3
   return blocks;
 }
 
-/// A launch in which each thread waits for the thread with its number in the next block.
+/// A launch in which each thread waits for the thread with its number half a grid further on, so that blocks
+/// that start as others end do not suffice.
 class Ring {
  public:
   explicit Ring(std::uint32_t blocks)
@@ -24,9 +25,10 @@ class Ring {
         threads_(std::int64_t{blocks} * kernel_.ready().block[0]),
         flags_(Memory::of(unset())),
         result_(Memory::of(unset())),
-        // Bounded by time, so that a device that does not hold all blocks fails and does not hang.
-        values_(arguments(flags_, result_, threads_, std::int64_t{kernel_.ready().block[0]},
-                          meeting_rounds(Kernel("meet")))) {
+        // Bounded, so that a device that does not hold all blocks fails and does not hang. They may wait one
+        // after another, so that all together take the time.
+        values_(arguments(flags_, result_, threads_, std::int64_t{blocks / 2} * kernel_.ready().block[0],
+                          std::max<std::int64_t>(meeting_rounds(Kernel("meet")) / blocks, 1))) {
     values_.pad_to(kernel_.ready().argument_bytes);
   }
 
@@ -44,10 +46,10 @@ class Ring {
   void expect_met(const char* what) const {
     const auto met = result_.values<std::int32_t>();
     const auto lonely = std::ranges::find(met, 0);
-    EXPECT_EQ(lonely, met.end()) << what << ": thread " << (lonely - met.begin()) << " of " << threads_ << " in "
-                                 << blocks_
-                                 << " blocks waited in vain for the next block, so that they were not resident "
-                                    "at once. Look first at how the launch reaches the vendor's cooperative launch";
+    EXPECT_EQ(lonely, met.end())
+        << what << ": thread " << (lonely - met.begin()) << " of " << threads_ << " in " << blocks_
+        << " blocks waited in vain for another block, so that they were not resident "
+           "at once. Look first at how the launch reaches the vendor's cooperative launch";
   }
   void expect_idle() const {
     EXPECT_EQ(flags_.values<std::int32_t>(), unset()) << "a launch that was refused ran";
@@ -72,9 +74,10 @@ std::uint32_t most_of_ring() {
   return max_blocks(ring, ring.ready().block[0], ring.ready().shared_bytes);
 }
 
-WEIR_REQUIREMENT(3, 77, Cooperative, AllBlocksAreResident,
-                 "A cooperative launch of as many blocks as kernel_max_cooperative_blocks returns runs them all at "
-                 "once: each sees the next before it ends.") {
+WEIR_REQUIREMENT(
+    3, 77, Cooperative, AllBlocksAreResident,
+    "A cooperative launch of as many blocks as kernel_max_cooperative_blocks returns runs them all at "
+    "once: each sees the one half a grid further on before it ends.") {
   needs(WEIR_CAP_COOPERATIVE_LAUNCH);
   const Stream stream;
   for (const std::uint32_t blocks : {most_of_ring(), 1u}) {
@@ -85,9 +88,10 @@ WEIR_REQUIREMENT(3, 77, Cooperative, AllBlocksAreResident,
   }
 }
 
-WEIR_REQUIREMENT(3, 78, Cooperative, LargerGridsAreInvalid,
-                 "A cooperative launch of more blocks than the device holds at once returns WEIR_ERROR_INVALID, its "
-                 "message names both numbers, and nothing runs.") {
+WEIR_REQUIREMENT(
+    3, 78, Cooperative, LargerGridsAreInvalid,
+    "A cooperative launch of more blocks than the device holds at once returns WEIR_ERROR_INVALID, its "
+    "message names both numbers, and nothing runs.") {
   needs(WEIR_CAP_COOPERATIVE_LAUNCH);
   const std::uint32_t most = most_of_ring();
   const Stream stream;
@@ -106,31 +110,33 @@ WEIR_REQUIREMENT(3, 78, Cooperative, LargerGridsAreInvalid,
   ring.expect_idle();
 }
 
-WEIR_REQUIREMENT(3, 79, Cooperative, TheLimitIsThatOfTheWholeDevice,
-                 "kernel_max_cooperative_blocks returns the same number at every call, not more for larger blocks or "
-                 "more shared memory, and at least a block of one thread for each multiprocessor.") {
+WEIR_REQUIREMENT(
+    3, 79, Cooperative, TheLimitIsThatOfTheWholeDevice,
+    "kernel_max_cooperative_blocks returns the same number at every call, not more for larger blocks or "
+    "more shared memory, and at least a block of one thread for each multiprocessor.") {
   needs(WEIR_CAP_COOPERATIVE_LAUNCH);
-  const Kernel nothing("nothing");
-  const std::uint32_t small = max_blocks(nothing, 1);
+  const Kernel ring("ring");
+  const std::uint32_t small = max_blocks(ring, 1);
   EXPECT_GE(small, info().multiprocessors) << "of the whole device, or of one multiprocessor?";
-  EXPECT_EQ(max_blocks(nothing, 1), small);
-  EXPECT_LE(max_blocks(nothing, 1, info().max_shared_bytes / 4), small);
+  EXPECT_EQ(max_blocks(ring, 1), small);
+  EXPECT_LE(max_blocks(ring, 1, info().max_shared_bytes / 4), small);
   weir_kernel_info filled{};
   filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, nothing.handle(), &filled);
-  EXPECT_LE(max_blocks(nothing, filled.max_block_threads ? filled.max_block_threads : info().max_block_threads),
+  call(table().kernel_get_info, ring.handle(), &filled);
+  EXPECT_LE(max_blocks(ring, filled.max_block_threads ? filled.max_block_threads : info().max_block_threads),
             small);
-  EXPECT_EQ(max_blocks(nothing, 1), small) << "after calls for other blocks";
+  EXPECT_EQ(max_blocks(ring, 1), small) << "after calls for other blocks";
 }
 
-WEIR_REQUIREMENT(3, 80, Cooperative, BlocksThatNoLaunchMayHaveAreInvalid,
-                 "kernel_max_cooperative_blocks returns WEIR_ERROR_INVALID for blocks without threads, for more "
-                 "threads than a launch may have, and for too many shared bytes.") {
+WEIR_REQUIREMENT(
+    3, 80, Cooperative, BlocksThatNoLaunchMayHaveAreInvalid,
+    "kernel_max_cooperative_blocks returns WEIR_ERROR_INVALID for blocks without threads, for more "
+    "threads than a launch may have, and for too many shared bytes.") {
   needs(WEIR_CAP_COOPERATIVE_LAUNCH);
-  const Kernel nothing("nothing");
+  const Kernel ring("ring");
   std::uint32_t blocks = 7;
   const auto refuse = [&](std::uint32_t threads, std::uint32_t shared_bytes) {
-    refusal(WEIR_ERROR_INVALID, table().kernel_max_cooperative_blocks, nothing.handle(), threads, shared_bytes,
+    refusal(WEIR_ERROR_INVALID, table().kernel_max_cooperative_blocks, ring.handle(), threads, shared_bytes,
             &blocks);
     EXPECT_EQ(blocks, 7u) << "the output of a call that failed";
   };
@@ -139,9 +145,10 @@ WEIR_REQUIREMENT(3, 80, Cooperative, BlocksThatNoLaunchMayHaveAreInvalid,
   if (info().max_shared_bytes < ~0u) refuse(1, info().max_shared_bytes + 1);
 }
 
-WEIR_REQUIREMENT(3, 81, Cooperative, UnknownFlagsAreInvalid,
-                 "kernel_launch with a flag that the header does not list returns WEIR_ERROR_INVALID, and nothing "
-                 "runs.") {
+WEIR_REQUIREMENT(
+    3, 81, Cooperative, UnknownFlagsAreInvalid,
+    "kernel_launch with a flag that the header does not list returns WEIR_ERROR_INVALID, and nothing "
+    "runs.") {
   needs_version(4);
   const Kernel iota("iota");
   const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
@@ -246,17 +253,18 @@ WEIR_REQUIREMENT(5, 75, Cooperative, NodesOfGraphsAreResident,
   weir_launch same_kernel = changed;
   same_kernel.kernel = first.kernel().handle();
   nodes[0].launch = &same_kernel;
-  const weir_result updated = result_of(table().graph_update, weir_graph(graph), 0u,
-                                        static_cast<const weir_graph_node*>(&nodes[0]));
+  const weir_result updated =
+      result_of(table().graph_update, weir_graph(graph), 0u, static_cast<const weir_graph_node*>(&nodes[0]));
   if (updated == WEIR_ERROR_UNSUPPORTED) return;
   conformance::launch(graph, stream);
   stream.synchronize();
   second.expect_met("an updated node of a graph");
 }
 
-WEIR_REQUIREMENT(5, 76, Cooperative, UpdatesKeepTheFlags,
-                 "graph_update with other launch flags returns WEIR_ERROR_INVALID, and a node with a cooperative "
-                 "grid that the device does not hold is refused.") {
+WEIR_REQUIREMENT(
+    5, 76, Cooperative, UpdatesKeepTheFlags,
+    "graph_update with other launch flags returns WEIR_ERROR_INVALID, and a node with a cooperative "
+    "grid that the device does not hold is refused.") {
   needs(WEIR_CAP_GRAPHS);
   needs(WEIR_CAP_COOPERATIVE_LAUNCH);
   const Ring ring(1);
@@ -269,7 +277,8 @@ WEIR_REQUIREMENT(5, 76, Cooperative, UpdatesKeepTheFlags,
   const Graph ordinary = make_graph(nodes);
   const auto refuse = [&](weir_graph graph, const weir_launch& changed) {
     nodes[0].launch = &changed;
-    refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, static_cast<const weir_graph_node*>(&nodes[0]));
+    refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u,
+            static_cast<const weir_graph_node*>(&nodes[0]));
   };
   refuse(ordinary, launch);
   nodes[0].launch = &launch;
