@@ -38,7 +38,8 @@ EXPORT cuGraphAddKernelNode(void** out, void* graph, void* const* after, std::si
   *out = add_node(graph, 1, after, count);
   return set_kernel(*static_cast<Node*>(*out), *values), 0;
 }
-EXPORT cuGraphKernelNodeSetAttribute(void* node, int number, const weir::cuda::LaunchAttribute::Value* value) {
+EXPORT cuGraphKernelNodeSetAttribute(void* node, int number,
+                                     const weir::cuda::LaunchAttribute::Value* value) {
   BEGIN(nullptr, {static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(value->cooperative)});
   if (number != weir::cuda::launch_is_cooperative) return 1;
   return static_cast<Node*>(node)->cooperative = value->cooperative != 0, 0;

@@ -115,7 +115,8 @@ TEST_F(FakeGraph, CooperativeNodesKeepTheAttribute) {
               testing::HasSubstr("launch.flags"));
   launch.flags = WEIR_LAUNCH_COOPERATIVE;
   launch.grid[0] = 132 * 32 + 1;
-  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel), testing::HasSubstr("4225"));
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel),
+              testing::HasSubstr("4225"));
   call(table().graph_destroy, graph);
 }
 

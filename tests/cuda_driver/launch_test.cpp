@@ -221,7 +221,8 @@ TEST_F(Fake, CooperativeGridsThatDoNotFitReachNothing) {
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch), HasSubstr("at most 792"));
   launch = launch_of(add, nullptr, 0);
   launch.flags = 2;
-  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch), HasSubstr("launch.flags is 0x2"));
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              HasSubstr("launch.flags is 0x2"));
   EXPECT_TRUE(calls_of("cuLaunchKernelEx").empty());
   call(table().module_unload, module);
 }

@@ -36,9 +36,8 @@ bool ran_on_the_grid(const K& kernel, const StreamRef& stream) {
 /// Solves A x = b, where A is the Laplacian of a square with five points.
 const auto& solver() {
   static const Kernel solve{
-      "conjugate_gradients",
-      [](View<float, 2> x, View<float, 2> r, View<float, 2> p, View<float, 2> q, Value<float> tolerance,
-         Value<int> limit, View<int> iterations) {
+      "conjugate_gradients", [](View<float, 2> x, View<float, 2> r, View<float, 2> p, View<float, 2> q,
+                                Value<float> tolerance, Value<int> limit, View<int> iterations) {
         const auto rows = x.extent(0), columns = x.extent(1);
         const auto at = [&](Index i, Index j) {
           const auto inside = (i >= 0) & (i < rows) & (j >= 0) & (j < columns);
@@ -50,26 +49,25 @@ const auto& solver() {
         });
         Var<float> old = reduce_sum(rows, columns, [&](Index i, Index j) { return r(i, j) * r(i, j); });
         Var<int> count = 0;
-        repeat_while([&] { return (old > tolerance) & (count < limit); },
-                     [&] {
-                       range_for(rows, columns, [&](Index i, Index j) {
-                         q(i, j) = 4.0f * p(i, j) - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1);
-                       });
-                       const auto pq =
-                           reduce_sum(rows, columns, [&](Index i, Index j) { return p(i, j) * q(i, j); });
-                       const Var<float> alpha = old / pq;
-                       range_for(rows, columns, [&](Index i, Index j) {
-                         x(i, j) = x(i, j) + alpha * p(i, j);
-                         r(i, j) = r(i, j) - alpha * q(i, j);
-                       });
-                       const auto fresh =
-                           reduce_sum(rows, columns, [&](Index i, Index j) { return r(i, j) * r(i, j); });
-                       const Var<float> beta = fresh / old;
-                       range_for(rows, columns,
-                                 [&](Index i, Index j) { p(i, j) = r(i, j) + beta * p(i, j); });
-                       old = fresh;
-                       count = count + 1;
-                     });
+        repeat_while(
+            [&] { return (old > tolerance) & (count < limit); },
+            [&] {
+              range_for(rows, columns, [&](Index i, Index j) {
+                q(i, j) = 4.0f * p(i, j) - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1);
+              });
+              const auto pq = reduce_sum(rows, columns, [&](Index i, Index j) { return p(i, j) * q(i, j); });
+              const Var<float> alpha = old / pq;
+              range_for(rows, columns, [&](Index i, Index j) {
+                x(i, j) = x(i, j) + alpha * p(i, j);
+                r(i, j) = r(i, j) - alpha * q(i, j);
+              });
+              const auto fresh =
+                  reduce_sum(rows, columns, [&](Index i, Index j) { return r(i, j) * r(i, j); });
+              const Var<float> beta = fresh / old;
+              range_for(rows, columns, [&](Index i, Index j) { p(i, j) = r(i, j) + beta * p(i, j); });
+              old = fresh;
+              count = count + 1;
+            });
         iterations[0] = count;
       }};
   return solve;
@@ -135,16 +133,13 @@ TEST(Cooperative, SmallLoopsStayInOneBlock) {
 /// Each repetition passes values between all parts of the array, so that a barrier that lets one block go on
 /// early, or hides what another block wrote, changes the result.
 const auto& mixer() {
-  static const Kernel mix{"mix", [](View<std::uint32_t> x, View<std::uint32_t> y, View<int> count) {
-                            repeat(count[0], [&](Index k) {
-                              range_for(x.size(), [&](Index i) {
-                                y[i] = x[x.size() - 1 - i] * 3u + x[(i * 7 + k) % x.size()];
-                              });
-                              range_for(x.size(), [&](Index i) {
-                                x[i] = y[(i + 1009) % x.size()] ^ y[x.size() - 1 - i];
-                              });
-                            });
-                          }};
+  static const Kernel mix{
+      "mix", [](View<std::uint32_t> x, View<std::uint32_t> y, View<int> count) {
+        repeat(count[0], [&](Index k) {
+          range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i] * 3u + x[(i * 7 + k) % x.size()]; });
+          range_for(x.size(), [&](Index i) { x[i] = y[(i + 1009) % x.size()] ^ y[x.size() - 1 - i]; });
+        });
+      }};
   return mix;
 }
 
@@ -210,7 +205,8 @@ TEST(Cooperative, StreamBlocksOfARegionDoNotMeet) {
                         const auto steps = [&](View<std::uint32_t>& of) {
                           repeat(count[0], [&](Index k) {
                             Var<std::uint32_t> sum = reduce_sum(of.size(), [&](Index i) { return of[i]; });
-                            range_for(of.size(), [&](Index i) { of[i] = of[i] * 5u + sum + cast<std::uint32_t>(k); });
+                            range_for(of.size(),
+                                      [&](Index i) { of[i] = of[i] * 5u + sum + cast<std::uint32_t>(k); });
                           });
                         };
                         stream_parallel([&] { steps(x); });

@@ -69,12 +69,12 @@ TEST(Repeat, ConditionsMakeOneTaskOfPhases) {
 }
 
 TEST(Repeat, CooperativeTasksHaveTheSamePhasesAndABarrier) {
-  const ir::Kernel k =
-      kernel(loaded_count + repeat("", "%count",
-                                   fill("y", "1") +
-                                       "%sum = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\n"
-                                       "yield %v\n}\nstore @z[%zero], %sum\n" +
-                                       copy("y", "x", "2")));
+  const ir::Kernel k = kernel(
+      loaded_count + repeat("", "%count",
+                            fill("y", "1") +
+                                "%sum = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\n"
+                                "yield %v\n}\nstore @z[%zero], %sum\n" +
+                                copy("y", "x", "2")));
   const passes::Plan apart = passes::make_plan(k, 8), p = passes::make_plan(k, 8, {.cooperative = true});
   EXPECT_THAT(shape(p), ElementsAre("serial", "phases"));
   EXPECT_FALSE(apart.tasks[1].task.cooperative);

@@ -186,9 +186,9 @@ Progress run_turn(Bench& bench, Shared& shared, Workgroup& group, std::uint64_t&
   if (running || asleep) {
     if (!limit || executed <= limit * bench.waves.size())
       return asleep ? Progress::asleep : Progress::running;
-    fail(shared, bench.waves[0],
-         Fault(FaultKind::bad_state,
-               fmt::format("has not ended after {} instructions for each wave", limit)));
+    fail(
+        shared, bench.waves[0],
+        Fault(FaultKind::bad_state, fmt::format("has not ended after {} instructions for each wave", limit)));
     return Progress::ended;
   }
   if (!waiting) return Progress::ended;
@@ -297,8 +297,8 @@ class Turns {
   std::deque<std::unique_ptr<Resident>> waiting_;
 };
 
-/// A workgroup goes on after its own barriers, so that it gets as far ahead of the others as they let it. After
-/// so many it may be waiting for them between its barriers.
+/// A workgroup goes on after its own barriers, so that it gets as far ahead of the others as they let it.
+/// After so many it may be waiting for them between its barriers.
 constexpr unsigned barriers_in_a_row = 1000;
 
 /// Gives turns to workgroups until none is left, or other threads run all that are left.

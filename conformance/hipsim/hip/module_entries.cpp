@@ -208,10 +208,11 @@ HIPSIM_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned gr
     return hipSuccess;
   });
 }
-HIPSIM_EXPORT hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
-                                                          unsigned grid_z, unsigned block_x, unsigned block_y,
-                                                          unsigned block_z, unsigned dynamic_lds,
-                                                          hipStream_t stream_handle, void** parameters) {
+HIPSIM_EXPORT hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_x,
+                                                          unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                                          unsigned block_y, unsigned block_z,
+                                                          unsigned dynamic_lds, hipStream_t stream_handle,
+                                                          void** parameters) {
   return device_entry("hipModuleLaunchCooperativeKernel", [&](Runtime& r, Device&) {
     const auto function = r.functions.find(handle);
     const auto stream = stream_of(r, stream_handle);

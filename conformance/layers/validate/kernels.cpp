@@ -200,10 +200,9 @@ void Validate::check_shape(const Kernel& kernel, const Device& device, const wei
   if (launch.flags & ~std::uint32_t{WEIR_LAUNCH_COOPERATIVE})
     refuse("argument", "kernel '%s': flags is 0x%x; expected 0 or WEIR_LAUNCH_COOPERATIVE", symbol,
            launch.flags);
-  if (launch.flags && device.info.struct_size &&
-      !(device.info.capabilities & WEIR_CAP_COOPERATIVE_LAUNCH))
-    refuse("argument", "kernel '%s' is launched cooperatively on %s, which has no cooperative launches", symbol,
-           describe(device).c_str());
+  if (launch.flags && device.info.struct_size && !(device.info.capabilities & WEIR_CAP_COOPERATIVE_LAUNCH))
+    refuse("argument", "kernel '%s' is launched cooperatively on %s, which has no cooperative launches",
+           symbol, describe(device).c_str());
   const std::uint32_t expected = kernel.argument_bytes + kernel.tail_bytes;
   if (launch.argument_bytes != expected)
     refuse("argument", "kernel '%s': argument_bytes is %u; expected %u", symbol, launch.argument_bytes,

@@ -38,7 +38,8 @@ enum class LoweringPath : std::uint8_t {
   grid_phases,    ///< GPU: phases that all blocks of a cooperative launch run, with barriers of the grid
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::grid_phases) + 1;
+inline constexpr std::uint32_t lowering_path_count =
+    static_cast<std::uint32_t>(LoweringPath::grid_phases) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

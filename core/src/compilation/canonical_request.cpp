@@ -74,9 +74,8 @@ class Canonical {
                  cooperative, partials_offset, result_offset, reduce_type, reduce_kind, location] = task;
     (void)name, (void)value_count, (void)local_count;
     values_ = locals_ = {};
-    (*this)(kind, body, arguments, argument_bytes, cost, merged, cooperative,
-         partials_offset, result_offset, reduce_type,
-            reduce_kind, location);
+    (*this)(kind, body, arguments, argument_bytes, cost, merged, cooperative, partials_offset, result_offset,
+            reduce_type, reduce_kind, location);
   }
 
   void put(const ir::Block& block) {

@@ -79,8 +79,8 @@ inline constexpr std::uint32_t reduce_header = 64;
 inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chunks;
 
 /// The words of a launch on which the blocks of cooperative tasks wait for each other, a u32 each, far enough
-/// apart to share no cache line. Tasks that may run at the same time use different words. The lower 31 bits of
-/// a word are 0 whenever no launch uses it.
+/// apart to share no cache line. Tasks that may run at the same time use different words. The lower 31 bits
+/// of a word are 0 whenever no launch uses it.
 inline constexpr std::uint32_t grid_barriers = 8;
 inline constexpr std::uint32_t grid_barrier_bytes = 128;
 
@@ -119,8 +119,8 @@ inline bool ends_in_one_thread(const Statement& phase) noexcept {
   return statements.empty() || statements.back().op != Op::parallel;
 }
 
-/// Whether statement `i` of a block is a phase that ends in one thread, which also runs all of the next phase.
-/// Other threads then need not wait for it in between.
+/// Whether statement `i` of a block is a phase that ends in one thread, which also runs all of the next
+/// phase. Other threads then need not wait for it in between.
 inline bool continues_in_one_thread(const Block& block, std::size_t i) noexcept {
   const auto& statements = block.statements;
   if (i + 1 >= statements.size() || statements[i].op != Op::phase || statements[i + 1].op != Op::phase)

@@ -224,7 +224,8 @@ LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept {
 
 weir_result kernel_max_cooperative_blocks(weir_kernel, uint32_t, uint32_t, uint32_t*, weir_status* status) {
   return guarded(status, [] {
-    fail(WEIR_ERROR_UNSUPPORTED, "the CPU driver has no cooperative launches: the blocks of a launch share its threads");
+    fail(WEIR_ERROR_UNSUPPORTED,
+         "the CPU driver has no cooperative launches: the blocks of a launch share its threads");
   });
 }
 

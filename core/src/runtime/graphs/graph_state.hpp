@@ -31,7 +31,7 @@ struct ProgramCall {
   const DeviceProgram* compiled = nullptr;
   std::uint64_t scratch_offset = 0;
   std::uint32_t first_barrier = 0;  ///< of those that it may use; calls of a graph may run at the same time
-  RepeatCounts repeats{};  ///< with these arguments
+  RepeatCounts repeats{};           ///< with these arguments
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
@@ -115,7 +115,7 @@ struct GraphState {
   std::uint64_t shape = 1;   ///< changes with the number and the order of the tasks of a call
   std::uint64_t memory = 1;  ///< changes with the memory that a call takes
   std::uint64_t scratch_bytes = 0;
-  std::uint32_t barriers = 0;  ///< of all calls that may use some
+  std::uint32_t barriers = 0;      ///< of all calls that may use some
   std::size_t repeated_tasks = 0;  ///< of calls with repeats, with all repetitions
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch

@@ -26,12 +26,12 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
   return b != 0 && a > unknown / b ? unknown : a * b;
 }
 
-/// Blocks of a cooperative task on each multiprocessor, at most. More make each barrier slower: on an H200, 1.1
-/// microseconds with one, and 1.4 with two, which move as many bytes as more do.
+/// Blocks of a cooperative task on each multiprocessor, at most. More make each barrier slower: on an
+/// H200, 1.1 microseconds with one, and 1.4 with two, which move as many bytes as more do.
 constexpr std::uint64_t cooperative_blocks = 2;
 
-/// As many blocks as the largest loop keeps busy, and as are resident at once, with those of other stream blocks
-/// of the region.
+/// As many blocks as the largest loop keeps busy, and as are resident at once, with those of other stream
+/// blocks of the region.
 std::uint32_t grid_of_cooperative(const DeviceInfo& info, const passes::Plan& plan,
                                   const passes::PlannedTask& planned, const CompiledTask& compiled,
                                   const LaunchValues& values) noexcept {
@@ -45,10 +45,11 @@ std::uint32_t grid_of_cooperative(const DeviceInfo& info, const passes::Plan& pl
   }
   const std::uint64_t sharing =
       planned.region < 0 ? 1 : plan.region_blocks[static_cast<std::size_t>(planned.region)];
-  const std::uint64_t most =
-      std::min({std::uint64_t{compiled.resident_blocks}, cooperative_blocks * std::max(info.multiprocessors, 1u),
-                std::uint64_t{std::max(info.max_grid[0], 1u)}});
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(most / sharing, 1)));
+  const std::uint64_t most = std::min({std::uint64_t{compiled.resident_blocks},
+                                       cooperative_blocks * std::max(info.multiprocessors, 1u),
+                                       std::uint64_t{std::max(info.max_grid[0], 1u)}});
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(most / sharing, 1)));
 }
 
 /// A block for each stream block of the region; on a CPU only if they have enough work for several threads.

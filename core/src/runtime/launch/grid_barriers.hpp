@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words on which the blocks of cooperative tasks wait for each other (ir/task.hpp). Each stream has its own.
-// Its launches run one after the other and leave the words ready for the next.
+// The words on which the blocks of cooperative tasks wait for each other (ir/task.hpp). Each stream has its
+// own. Its launches run one after the other and leave the words ready for the next.
 #pragma once
 
 #include <weir/driver.h>
@@ -20,8 +20,8 @@ struct GridBarriers {
   std::unique_ptr<GridBarriers> fewer;  ///< which earlier launches may still use
 };
 
-/// At least `words` words for the next launch on the stream, created on first use. Must not be called with the
-/// submission lock held, because creation may block.
+/// At least `words` words for the next launch on the stream, created on first use. Must not be called with
+/// the submission lock held, because creation may block.
 const GridBarriers& grid_barriers(StreamState& stream, std::uint32_t words);
 
 }  // namespace weir::detail

@@ -141,7 +141,8 @@ std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task, bool c
   if (!cooperative) return resident_blocks(device.info, info, threads, task.shared_bytes);
   std::uint32_t blocks = 0;
   device.call("query the largest grid of a cooperative launch", [&](weir_status* status) {
-    return device.table().kernel_max_cooperative_blocks(task.kernel, threads, task.shared_bytes, &blocks, status);
+    return device.table().kernel_max_cooperative_blocks(task.kernel, threads, task.shared_bytes, &blocks,
+                                                        status);
   });
   return std::max(blocks, 1u);
 }
@@ -307,7 +308,8 @@ std::unique_ptr<DeviceProgram> find_weaker(const ProgramState& program, DeviceSt
   const std::uint32_t all = variant.assumptions.number();
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 0; set < codegen::LaunchAssumptions::sets; ++set)
-    if ((set & ~all) == 0 && (set != all || variant.shared_index || variant.phases || variant.cooperative)) sets.push_back(set);
+    if ((set & ~all) == 0 && (set != all || variant.shared_index || variant.phases || variant.cooperative))
+      sets.push_back(set);
   std::ranges::stable_sort(sets, std::greater(), bits);
   for (const std::uint32_t set : sets)
     if (auto found =

@@ -66,8 +66,8 @@ std::string describe_phases(const ir::Kernel& kernel, const ir::Task& task, bool
   const std::string at = line_of(kernel, repeat->location);
   if (task.cooperative)
     return fmt::format("    the repeat at {} runs on the whole grid, in a cooperative launch:\n", at);
-  return fmt::format("    the repeat at {} runs in one block of a GPU, or one thread of a CPU, because {}:\n", at,
-                     one_block);
+  return fmt::format("    the repeat at {} runs in one block of a GPU, or one thread of a CPU, because {}:\n",
+                     at, one_block);
 }
 
 /// `separate` has each loop a task, for comparison.
@@ -143,7 +143,8 @@ std::string Program::explain(const StreamRef& on) const try {
     text += heading(*state_->kernel, variant);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
-    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks, variant.phases,
+    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks,
+               variant.phases,
                why_one_block(*state_, variant, detail::may_cooperate(*state_, detail::live(on).device)));
   }
   return text;

@@ -128,9 +128,10 @@ bool merges_always() {
 
 void prepare_fusion(ProgramState& program) {
   const Fusion allowed = allowed_fusion();
-  program.cooperates = fusion_word() != 2 && std::ranges::any_of(program.plan->tasks, [](const auto& planned) {
-                         return planned.task.kind == ir::TaskKind::phases;
-                       });
+  program.cooperates =
+      fusion_word() != 2 && std::ranges::any_of(program.plan->tasks, [](const auto& planned) {
+        return planned.task.kind == ir::TaskKind::phases;
+      });
   if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
@@ -214,9 +215,9 @@ bool may_cooperate(const ProgramState& program, const DeviceState& device) noexc
          codegen::generates_cooperative(device.info.code_targets.front().format);
 }
 
-// Each barrier waits for the grid instead of the block, and the loops' iterations are shared by all blocks. A loop
-// of unknown length may be long: one block would then take many times as long, while the grid loses little on a
-// short one.
+// Each barrier waits for the grid instead of the block, and the loops' iterations are shared by all blocks. A
+// loop of unknown length may be long: one block would then take many times as long, while the grid loses
+// little on a short one.
 bool prefers_the_grid(const ProgramState& program, const passes::PlannedTask& planned,
                       const LaunchValues& values) noexcept {
   const passes::Plan& plan = *program.plan;

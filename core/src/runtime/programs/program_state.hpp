@@ -63,7 +63,7 @@ struct DeviceProgram {
 struct LaunchVariant {
   codegen::LaunchAssumptions assumptions;  ///< that the launch meets
   bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
-  bool phases = false;  ///< consecutive tasks are the phases of one; see passes::PlanOptions
+  bool phases = false;       ///< consecutive tasks are the phases of one; see passes::PlanOptions
   bool cooperative = false;  ///< repeats that only the device can end run on the whole grid
 
   static constexpr std::uint32_t count = 8 * codegen::LaunchAssumptions::sets;

@@ -203,8 +203,8 @@ void check_block(const Device& device, const Kernel& kernel, std::uint64_t threa
          limits.max_block_threads);
   if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
     fail(WEIR_ERROR_INVALID,
-         "%s has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s; use a smaller block", block, threads,
-         kernel.name.c_str(), kernel.info.max_block_threads,
+         "%s has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s; use a smaller block", block,
+         threads, kernel.name.c_str(), kernel.info.max_block_threads,
          kernel.info.registers
              ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()
              : "");

@@ -434,9 +434,10 @@ struct Slots {
   static void check_resident(Kernel& kernel, const weir_launch& launch) {
     if constexpr (HasCooperativeLaunch<D>)
       if (launch.flags & WEIR_LAUNCH_COOPERATIVE) [[unlikely]]
-        check_cooperative_grid(kernel, launch,
-                               kernel.max_cooperative_blocks(launch.block[0] * launch.block[1] * launch.block[2],
-                                                             launch.dynamic_shared_bytes));
+        check_cooperative_grid(
+            kernel, launch,
+            kernel.max_cooperative_blocks(launch.block[0] * launch.block[1] * launch.block[2],
+                                          launch.dynamic_shared_bytes));
   }
 
   // -- extensions --

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread of each block adds to a word in the device's memory and waits until the word's top bit changes.
-// The additions of a round have a sum of 2^31: block 0 adds what is missing from the others, which add 1 each.
-// So the last addition changes the top bit and leaves the other bits 0, for the next round, whichever it is.
+// The additions of a round have a sum of 2^31: block 0 adds what is missing from the others, which add 1
+// each. So the last addition changes the top bit and leaves the other bits 0, for the next round, whichever
+// it is.
 #include "codegen/lowering/threads/grid_barrier.hpp"
 
 #include "codegen/targets/thread_model.hpp"

@@ -6,8 +6,8 @@
 
 namespace weir::codegen {
 
-/// Waits for all threads of the grid, and makes their writes to the device's memory visible to all of them. All
-/// threads of the launch must call it.
+/// Waits for all threads of the grid, and makes their writes to the device's memory visible to all of them.
+/// All threads of the launch must call it.
 void grid_barrier(TaskFunction& f);
 
 }  // namespace weir::codegen

@@ -12,8 +12,8 @@
 namespace weir::sdk::vendor {
 
 struct DeviceAttributes {
-  int integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits, multiprocessors,
-      cooperative_launch;
+  int integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits,
+      multiprocessors, cooperative_launch;
   std::span<const AttributeField> fields;  // attributes stored in a field
 };
 

@@ -94,8 +94,9 @@ struct Kernel : KernelObject<Device<V>> {
     Current<V> current(*device);
     allow_shared(shared_bytes);
     int blocks = 0;
-    device->check(V::calls().resident_blocks(&blocks, function, static_cast<int>(block_threads), shared_bytes),
-                  "ask how many blocks of a kernel a multiprocessor holds");
+    device->check(
+        V::calls().resident_blocks(&blocks, function, static_cast<int>(block_threads), shared_bytes),
+        "ask how many blocks of a kernel a multiprocessor holds");
     const std::uint64_t most = std::uint64_t(std::max(blocks, 0)) * device->multiprocessors;
     const auto out = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ~0u));
     if (fits) known_resident.store(key | out, std::memory_order_relaxed);
@@ -106,11 +107,11 @@ struct Kernel : KernelObject<Device<V>> {
   void launch(const weir_launch& l, void* stream) {
     allow_shared(l.dynamic_shared_bytes);
     ArgumentBlock<V> arguments(*this, l);
-    const Code code = l.flags & WEIR_LAUNCH_COOPERATIVE
-                          ? V::launch_cooperative(*this, l, arguments.extra(), stream)
-                          : V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
-                                              l.block[2], l.dynamic_shared_bytes, stream, nullptr,
-                                              arguments.extra());
+    const Code code =
+        l.flags & WEIR_LAUNCH_COOPERATIVE
+            ? V::launch_cooperative(*this, l, arguments.extra(), stream)
+            : V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                                l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
     if (code != success) [[unlikely]]
       device->raise(code, format_text("launch kernel '%.128s'", name.c_str()).c_str());
   }
