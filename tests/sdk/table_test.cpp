@@ -64,10 +64,10 @@ TEST_F(PlainDriver, FunctionsThatTheClassLacksAreNullSlotsAndClearBits) {
 
 TEST_F(PlainDriver, NewestVersionInsideTheHostsRangeIsSpoken) {
   EXPECT_EQ(table(WEIR_ABI_VERSION(1, 0)).abi_version, WEIR_ABI_VERSION(1, 0));
-  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 9)).abi_version, WEIR_ABI_VERSION(1, 3));
-  const weir_host later{sizeof later, WEIR_ABI_VERSION(1, 4), WEIR_ABI_VERSION(1, 5)};
+  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 9)).abi_version, WEIR_ABI_VERSION(1, 4));
+  const weir_host later{sizeof later, WEIR_ABI_VERSION(1, 5), WEIR_ABI_VERSION(1, 6)};
   const weir_driver_table* out = nullptr;
-  EXPECT_THAT(refusal(WEIR_ERROR_ABI, driver_entry<Plain>, &later, &out), HasSubstr("1.4 to 1.5"));
+  EXPECT_THAT(refusal(WEIR_ERROR_ABI, driver_entry<Plain>, &later, &out), HasSubstr("1.5 to 1.6"));
 }
 
 TEST_F(PlainDriver, OpeningsAreCounted) {
