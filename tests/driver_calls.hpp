@@ -161,7 +161,7 @@ inline weir_kernel find(weir_module module, const char* name, std::uint32_t byte
 
 inline weir_launch launch_of(weir_kernel kernel, const void* arguments, std::uint32_t bytes,
                              std::uint32_t grid = 1, std::uint32_t block = 32) {
-  return {sizeof(weir_launch), {grid, 1, 1}, {block, 1, 1}, 0, bytes, kernel, arguments};
+  return {sizeof(weir_launch), {grid, 1, 1}, {block, 1, 1}, 0, bytes, kernel, arguments, 0, 0};
 }
 
 }  // namespace weir::test::driver

@@ -129,7 +129,7 @@ WEIR_REQUIREMENT(
   EXPECT_LE(info().argument_style, std::uint32_t{WEIR_ARGUMENT_BUFFER});
   EXPECT_LE(info().kind, std::uint32_t{WEIR_DEVICE_OTHER});
   const bool known = raw_table().abi_version <= WEIR_ABI_CURRENT;
-  const std::uint64_t unknown = info().capabilities & ~std::uint64_t{(WEIR_CAP_CODE_COMPILE << 1) - 1};
+  const std::uint64_t unknown = info().capabilities & ~std::uint64_t{(WEIR_CAP_COOPERATIVE_LAUNCH << 1) - 1};
   EXPECT_TRUE(!known || unknown == 0) << "unknown bits " << unknown;
 }
 

@@ -170,7 +170,9 @@ WEIR_REQUIREMENT(3, 09, Modules, LayoutIsCopied,
                      ready.shared_bytes,
                      ready.argument_bytes,
                      kernel,
-                     values.bytes().data()};
+                     values.bytes().data(),
+                     0,
+                     0};
   const Stream stream;
   call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
   stream.synchronize();

@@ -96,6 +96,7 @@ WEIR_REQUIREMENT(0, 47, Status, OlderTablesClaimNothingNewer,
           << "; driver.h marks it with a later version. Look first at the device_get_info of that table";
   };
   check(WEIR_ABI_VERSION(1, 2), WEIR_CAP_CODE_COMPILE);
+  check(WEIR_ABI_VERSION(1, 3), WEIR_CAP_COOPERATIVE_LAUNCH);
   check(WEIR_ABI_VERSION(1, 1), WEIR_CAP_EXTERNAL_MEMORY);
   check(WEIR_ABI_VERSION(1, 0), WEIR_CAP_GRAPHS);
 }

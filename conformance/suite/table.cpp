@@ -12,6 +12,8 @@ WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
   const std::size_t min_size = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
                             : version == WEIR_ABI_VERSION(1, 1) ? offsetof(weir_driver_table, memory_wrap)
                             : version == WEIR_ABI_VERSION(1, 2) ? offsetof(weir_driver_table, code_compile)
+                            : version == WEIR_ABI_VERSION(1, 3)
+                                ? offsetof(weir_driver_table, kernel_max_cooperative_blocks)
                                                                 : sizeof(weir_driver_table);
   EXPECT_GE(raw_table().struct_size, min_size);
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);

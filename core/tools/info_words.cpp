@@ -26,6 +26,7 @@ constexpr CapabilityWords capabilities[] = {
     {WEIR_CAP_NATIVE_STREAM, "native_stream", "share streams with other libraries"},
     {WEIR_CAP_EXTERNAL_MEMORY, "external_memory", "use memory of other libraries"},
     {WEIR_CAP_CODE_COMPILE, "code_compile", "keep compiled code"},
+    {WEIR_CAP_COOPERATIVE_LAUNCH, "cooperative_launch", "cooperative launches"},
 };
 
 constexpr CapabilityWords communicator_capabilities[] = {

@@ -30,6 +30,7 @@ enum Result : Code {
 
 enum DeviceAttribute : int {
   concurrent_kernels = 8,
+  cooperative_launch = 10,
   integrated = 16,
   max_blocks_per_multiprocessor = 25,
   max_block_x = 26,  // y and z follow
@@ -109,6 +110,9 @@ struct Api {
 
   Code (*copy_peer)(Address to, int to_device, Address from, int from_device, std::size_t size, void* stream);
   Code (*module_load)(void** out, const void* image);
+  Code (*launch_cooperative)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                             void* stream, void** arguments);
 
   Code (*graph_add_copy)(void** out, void* graph, void* const* after, std::size_t count, Address to,
                          Address from, std::size_t size, int kind);

@@ -50,7 +50,8 @@ void limit_grid(weir_device_info& info) {
 }  // namespace
 
 const sdk::vendor::DeviceAttributes Hip::attributes{
-    integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits, fields};
+    integrated,      concurrent_kernels,   stream_priorities,          memory_clock_kilohertz,
+    memory_bus_bits, multiprocessor_count, amdgpu::cooperative_launch, fields};
 
 void Hip::describe(std::uint32_t index, weir_device_info& info) {
   const int device = static_cast<int>(index);

@@ -15,6 +15,8 @@ int kind_of(const sdk::vendor::GraphCopy& copy) {
 
 }  // namespace
 
+// No make_cooperative: HIP's nodes have an attribute for it, which its versions 5 and 6 store and do not
+// read when a graph runs.
 KernelNode Hip::kernel_node(const Kernel& kernel, const weir_launch& l, void** extra) {
   return {{l.block[0], l.block[1], l.block[2]}, extra,   kernel.function,
           {l.grid[0], l.grid[1], l.grid[2]},    nullptr, l.dynamic_shared_bytes};

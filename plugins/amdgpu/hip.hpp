@@ -60,7 +60,12 @@ struct Hip {
   static void check_target(const Device& device, const weir_code_object& object);
   static Code load_module(Module& module, const weir_code_object& object, std::string& log);
   static Code prepare_function(void*) noexcept { return sdk::vendor::success; }
-  static std::size_t block_bytes(const Module& module, const Kernel& kernel);
+  struct KernelData {
+    bool knows_arguments = false;
+    std::vector<std::uint32_t> argument_offsets;
+  };
+  static std::size_t block_bytes(const Module& module, Kernel& kernel);
+  static Code launch_cooperative(const Kernel& kernel, const weir_launch& launch, void** extra, void* stream);
 
   // graph.cpp
   static constexpr bool orders_graph_runs = false;

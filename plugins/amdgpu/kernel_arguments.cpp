@@ -87,8 +87,7 @@ class Reader {
   std::uint64_t at_ = 0;
 };
 
-/// The end of an argument that the host passes; 0 for one that the runtime adds.
-std::uint64_t end_of_argument(Reader& reader) {
+void read_argument(Reader& reader, ArgumentPlaces& out) {
   std::uint64_t offset = 0, size = 0;
   bool hidden = false;
   for (std::uint64_t n = reader.map(); n > 0; --n) {
@@ -102,23 +101,25 @@ std::uint64_t end_of_argument(Reader& reader) {
     else
       reader.skip();
   }
-  return hidden ? 0 : offset + size;
+  if (hidden) return;
+  constexpr std::uint64_t most = ~std::uint32_t{0};
+  out.offsets.push_back(static_cast<std::uint32_t>(std::min(offset, most)));
+  out.bytes = std::max(out.bytes, static_cast<std::uint32_t>(std::min(offset + size, most)));
 }
 
 void read_kernel(Reader& reader, KernelArguments& out) {
   std::string name;
-  std::uint64_t end = 0;
+  ArgumentPlaces places;
   for (std::uint64_t n = reader.map(); n > 0; --n) {
     const std::string_view key = reader.text();
     if (key == ".name")
       name = reader.text();
     else if (key == ".args")
-      for (std::uint64_t argument = reader.array(); argument > 0; --argument)
-        end = std::max(end, end_of_argument(reader));
+      for (std::uint64_t argument = reader.array(); argument > 0; --argument) read_argument(reader, places);
     else
       reader.skip();
   }
-  out[name] = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, ~std::uint32_t{0}));
+  out[name] = std::move(places);
 }
 
 void read_metadata(std::span<const char> bytes, KernelArguments& out) {

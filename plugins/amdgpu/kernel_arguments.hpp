@@ -7,14 +7,20 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace weir::amdgpu {
 
-/// Bytes of each kernel's argument block, without the arguments that the runtime adds.
-using KernelArguments = std::map<std::string, std::uint32_t, std::less<>>;
+/// A kernel's arguments, without those that the runtime adds.
+struct ArgumentPlaces {
+  std::uint32_t bytes = 0;             ///< of the argument block
+  std::vector<std::uint32_t> offsets;  ///< in the block, in the order of the parameters
+};
+using KernelArguments = std::map<std::string, ArgumentPlaces, std::less<>>;
 
 /// Reads the metadata note of an ELF file for AMD GPUs. Returns an empty map if it is missing or malformed,
-/// in which case sizes are not checked. Never reads outside `image`.
+/// in which case sizes are
+/// not checked. Never reads outside `image`.
 KernelArguments read_kernel_arguments(std::span<const char> image);
 
 }  // namespace weir::amdgpu

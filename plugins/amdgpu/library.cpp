@@ -88,6 +88,8 @@ constexpr EntryPoint entry_points[] = {
     SHARED(module_get_function, "hipModuleGetFunction", need),
     SHARED(function_get_attribute, "hipFuncGetAttribute", need),
     SHARED(launch, "hipModuleLaunchKernel", need),
+    SHARED(resident_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", want),
+    OWN(launch_cooperative, "hipModuleLaunchCooperativeKernel", want),
 
     SHARED(graph_create, "hipGraphCreate", want),
     SHARED(graph_destroy, "hipGraphDestroy", want),
@@ -167,6 +169,7 @@ std::uint32_t Hip::start() {
   calls.has_graphs = sdk::has_entry_points(api, entry_points, "hipGraph");
   calls.has_pools = calls.pool_allocate && calls.memory_free_async &&
                     sdk::has_entry_points(api, entry_points, "hipMemPool");
+  if (!api.launch_cooperative) calls.resident_blocks = nullptr;
   api.lacks_host_function = !calls.host_function;
   if (api.lacks_host_function) calls.host_function = &add_callback;
   return static_cast<std::uint32_t>(devices);

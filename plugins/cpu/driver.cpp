@@ -19,6 +19,7 @@ constexpr auto device_get_info_of(std::uint32_t minor) {
   return minor == 0   ? older_device_get_info<WEIR_CAP_GRAPHS>
          : minor == 1 ? older_device_get_info<WEIR_CAP_EXTERNAL_MEMORY>
          : minor == 2 ? older_device_get_info<WEIR_CAP_CODE_COMPILE>
+         : minor == 3 ? older_device_get_info<WEIR_CAP_COOPERATIVE_LAUNCH>
                       : device_get_info;
 }
 
@@ -71,12 +72,14 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .graph_destroy = graph_destroy,
       .memory_wrap = memory_wrap,
       .code_compile = code_compile,
+      .kernel_max_cooperative_blocks = kernel_max_cooperative_blocks,
   };
 }
 
 // The newest first. Minor versions only append to the table, so all have the same functions.
-constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 3)), table_of(WEIR_ABI_VERSION(1, 2)),
-                                        table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
+constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 4)), table_of(WEIR_ABI_VERSION(1, 3)),
+                                        table_of(WEIR_ABI_VERSION(1, 2)), table_of(WEIR_ABI_VERSION(1, 1)),
+                                        table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace
 
@@ -101,7 +104,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
         out = &offered;
         return;
       }
-    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.3; the host speaks %u.%u to %u.%u",
+    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.4; the host speaks %u.%u to %u.%u",
          WEIR_ABI_MAJOR(known.abi_min), WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max),
          WEIR_ABI_MINOR(known.abi_max));
   });

@@ -60,6 +60,8 @@ weir_result module_get_kernel(weir_module module, const char* name, const weir_k
                               weir_kernel* out_kernel, weir_status* status);
 weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status);
 weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status);
+weir_result kernel_max_cooperative_blocks(weir_kernel kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes,
+                                          uint32_t* out_blocks, weir_status* status);
 
 weir_result graph_create(weir_device device, uint32_t count, const weir_graph_node* const* nodes,
                          weir_graph* out_graph, weir_status* status);

@@ -52,6 +52,7 @@ enum DeviceAttribute : int {
   stream_priorities = 78,
   max_shared_per_multiprocessor = 81,
   max_registers_per_multiprocessor = 82,
+  cooperative_launch = 95,
   max_shared_per_block_optin = 97,
   max_blocks_per_multiprocessor = 106,
   memory_pools = 115,
@@ -78,6 +79,29 @@ struct KernelNode {
   void* context;
 };
 static_assert(sizeof(KernelNode) == 72);
+
+/// Of launches and of kernel nodes.
+enum LaunchAttributeNumber : int { launch_is_cooperative = 2 };
+
+struct LaunchAttribute {
+  union Value {
+    int cooperative;
+    alignas(8) char bytes[64];
+  };
+  int number;
+  Value value;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && offsetof(LaunchAttribute, value) == 8);
+
+struct LaunchConfiguration {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void* stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+static_assert(sizeof(LaunchConfiguration) == 56 && offsetof(LaunchConfiguration, stream) == 32);
 
 enum MemoryType : int { host_memory = 1, device_memory = 2, unified_memory = 4 };
 
@@ -127,9 +151,12 @@ struct Api {
 
   Code (*module_load)(void** out, const void* image, unsigned option_count, int* options, void** values);
   Code (*function_load)(void* function);
+  Code (*launch_configured)(const LaunchConfiguration* configuration, void* function, void** parameters,
+                            void** extra);
   Code (*function_parameter)(void* function, std::size_t index, std::size_t* out_offset,
                              std::size_t* out_size);
 
+  Code (*graph_set_attribute)(void* node, int number, const LaunchAttribute::Value* value);
   Code (*graph_add_copy)(void** out, void* graph, void* const* after, std::size_t count, const CopyNode* node,
                          void* context);
   Code (*graph_add_fill)(void** out, void* graph, void* const* after, std::size_t count, const FillNode* node,

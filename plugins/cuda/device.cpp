@@ -65,6 +65,8 @@ const sdk::vendor::DeviceAttributes Cuda::attributes{
     .stream_priorities = stream_priorities,
     .memory_clock_kilohertz = memory_clock_kilohertz,
     .memory_bus_bits = memory_bus_bits,
+    .multiprocessors = multiprocessor_count,
+    .cooperative_launch = cuda::cooperative_launch,
     .fields = fields,
 };
 

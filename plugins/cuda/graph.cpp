@@ -30,6 +30,11 @@ KernelNode Cuda::kernel_node(const Kernel& kernel, const weir_launch& l, void** 
   return node;
 }
 
+Code Cuda::make_cooperative(void* node) {
+  const LaunchAttribute::Value value{1};
+  return api.graph_set_attribute(node, launch_is_cooperative, &value);
+}
+
 Code Cuda::put_copy(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphCopy& copy) {
   const CopyNode node{copy_end(copy.from), copy_end(copy.to), copy.size, 1, 1};
   return at.executable ? api.graph_set_copy(at.executable, at.node, &node, device.context)

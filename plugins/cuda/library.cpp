@@ -85,12 +85,17 @@ constexpr EntryPoint entry_points[] = {
     {OWN(function_load), "cuFuncLoad", 12040, "cuFuncLoad", optional},
     {OWN(function_parameter), "cuFuncGetParamInfo", 12040, "cuFuncGetParamInfo", optional},
     {COMMON(launch), "cuLaunchKernel", 4000, "cuLaunchKernel"},
+    {COMMON(resident_blocks), "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,
+     "cuOccupancyMaxActiveBlocksPerMultiprocessor", optional},
+    {OWN(launch_configured), "cuLaunchKernelEx", 11060, "cuLaunchKernelEx", optional},
 
     {COMMON(graph_create), "cuGraphCreate", 10000, "cuGraphCreate", optional},
     {COMMON(graph_destroy), "cuGraphDestroy", 10000, "cuGraphDestroy", optional},
     {COMMON(graph_add_empty), "cuGraphAddEmptyNode", 10000, "cuGraphAddEmptyNode", optional},
     {COMMON(graph_add_kernel), "cuGraphAddKernelNode", 12000, "cuGraphAddKernelNode_v2", optional},
     {COMMON(graph_add_kernel), "cuGraphAddKernelNode", 10000, "cuGraphAddKernelNode", optional},
+    {OWN(graph_set_attribute), "cuGraphKernelNodeSetAttribute", 11000, "cuGraphKernelNodeSetAttribute",
+     optional},
     {OWN(graph_add_copy), "cuGraphAddMemcpyNode", 10000, "cuGraphAddMemcpyNode", optional},
     {OWN(graph_add_fill), "cuGraphAddMemsetNode", 10000, "cuGraphAddMemsetNode", optional},
     {COMMON(graph_instantiate), "cuGraphInstantiateWithFlags", 11040, "cuGraphInstantiateWithFlags",
@@ -145,6 +150,7 @@ std::uint32_t Cuda::start() {
   if (api.driver_version) api.driver_version(&version);
   api.calls.has_pools = sdk::has_entry_points(api, std::span(entry_points), "cuMemPool") &&
                         api.calls.pool_allocate && api.calls.memory_free_async;
+  if (!api.launch_configured) api.calls.resident_blocks = nullptr;
   api.calls.has_graphs = sdk::has_entry_points(api, std::span(entry_points), "cuGraph");
   if (missing)
     sdk::fail(

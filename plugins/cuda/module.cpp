@@ -142,7 +142,7 @@ Code Cuda::load_module(Module& module, const weir_code_object& object, std::stri
 
 /// A launch would read past the end of a shorter argument block. Older libraries cannot return parameter
 /// sizes.
-std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
+std::size_t Cuda::block_bytes(const Module&, Kernel& kernel) {
   if (!api.function_parameter) return kernel.argument_bytes;
   constexpr std::size_t max_parameters = 4096;  // of a byte each
   std::size_t end = 0, offset = 0, size = 0;
@@ -156,6 +156,18 @@ std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
               "parameters as its source declares them",
               kernel.name.c_str(), end, kernel.argument_bytes);
   return end;
+}
+
+/// Not cuLaunchCooperativeKernel, which takes no argument block.
+Code Cuda::launch_cooperative(const Kernel& kernel, const weir_launch& l, void** extra, void* stream) {
+  LaunchAttribute cooperative{launch_is_cooperative, {1}};
+  const LaunchConfiguration configuration{{l.grid[0], l.grid[1], l.grid[2]},
+                                          {l.block[0], l.block[1], l.block[2]},
+                                          l.dynamic_shared_bytes,
+                                          stream,
+                                          &cooperative,
+                                          1};
+  return api.launch_configured(&configuration, kernel.function, nullptr, extra);
 }
 
 }  // namespace weir::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver ABI 1.3 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
+// The driver ABI 1.4 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
 // Include it in a module with #[allow(non_camel_case_types, dead_code)].
 use std::os::raw::{c_char, c_void};
 
@@ -38,6 +38,7 @@ pub const WEIR_CAP_CONCURRENT_STREAMS: u64 = 256;
 pub const WEIR_CAP_GRAPHS: u64 = 512;
 pub const WEIR_CAP_EXTERNAL_MEMORY: u64 = 1024;
 pub const WEIR_CAP_CODE_COMPILE: u64 = 2048;
+pub const WEIR_CAP_COOPERATIVE_LAUNCH: u64 = 4096;
 
 pub const WEIR_ARGUMENT_ADDRESS: u32 = 0;
 pub const WEIR_ARGUMENT_BUFFER: u32 = 1;
@@ -58,6 +59,8 @@ pub const WEIR_EXTERNAL_HOST: u32 = 1;
 
 pub const WEIR_PARAMETER_VALUE: u32 = 0;
 pub const WEIR_PARAMETER_BUFFER: u32 = 1;
+
+pub const WEIR_LAUNCH_COOPERATIVE: u32 = 1;
 
 pub const WEIR_GRAPH_EMPTY: u32 = 0;
 pub const WEIR_GRAPH_KERNEL: u32 = 1;
@@ -262,8 +265,10 @@ pub struct weir_launch {
     pub argument_bytes: u32,
     pub kernel: weir_kernel,
     pub arguments: *const c_void,
+    pub flags: u32,
+    pub reserved: u32,
 }
-const _: () = assert!(std::mem::size_of::<weir_launch>() == 56);
+const _: () = assert!(std::mem::size_of::<weir_launch>() == 64);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -335,8 +340,9 @@ pub struct weir_driver_table {
     pub graph_destroy: Option<unsafe extern "C" fn(graph: weir_graph, status: *mut weir_status) -> weir_result>,
     pub memory_wrap: Option<unsafe extern "C" fn(device: weir_device, memory: *const weir_external_memory, out_allocation: *mut weir_allocation, status: *mut weir_status) -> weir_result>,
     pub code_compile: Option<unsafe extern "C" fn(device: weir_device, object: *const weir_code_object, receive: weir_code_receiver, user: *mut c_void, status: *mut weir_status) -> weir_result>,
+    pub kernel_max_cooperative_blocks: Option<unsafe extern "C" fn(kernel: weir_kernel, block_threads: u32, dynamic_shared_bytes: u32, out_blocks: *mut u32, status: *mut weir_status) -> weir_result>,
 }
-const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 368);
+const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 376);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

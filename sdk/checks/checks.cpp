@@ -18,10 +18,11 @@ struct Name {
 struct Device {
   std::uint32_t index = 0;
   std::uint32_t argument_style;
+  std::uint64_t capabilities;
   Limits limits;
 
   explicit Device(const weir_device_info& info)
-      : argument_style(info.argument_style), limits(limits_of(info)) {}
+      : argument_style(info.argument_style), capabilities(info.capabilities), limits(limits_of(info)) {}
 };
 
 struct Kernel {

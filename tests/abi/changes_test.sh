@@ -39,12 +39,12 @@ judge() {
 }
 
 # The last slot has two lines.
-judge slot-at-the-end appended -e '/(\*code_compile)/{n;a weir_result (*new_slot)(weir_graph graph, weir_status *status);' -e '}'
+judge slot-at-the-end appended -e '/(\*kernel_max_cooperative_blocks)/{n;a weir_result (*new_slot)(weir_graph graph, weir_status *status);' -e '}'
 judge field-at-the-end appended '/uint32_t reserved; /a uint64_t more[2];'
-judge enumerator appended 's/WEIR_CAP_CODE_COMPILE = 1u << 11 /WEIR_CAP_CODE_COMPILE = 1u << 11, WEIR_CAP_NEW = 1u << 12 /'
+judge enumerator appended 's/WEIR_CAP_COOPERATIVE_LAUNCH = 1u << 12 /WEIR_CAP_COOPERATIVE_LAUNCH = 1u << 12, WEIR_CAP_NEW = 1u << 13 /'
 judge slot-in-the-middle changed '/(\*graph_update)/i weir_result (*new_slot)(weir_graph graph, weir_status *status);'
 judge slots-that-change-places changed 's/(\*stream_flush)/(*STREAM)/; s/(\*stream_query)/(*stream_flush)/; s/(\*STREAM)/(*stream_query)/'
-judge slot-that-is-gone changed '/(\*code_compile)/{N;d}'
+judge slot-that-is-gone changed '/(\*kernel_max_cooperative_blocks)/{N;d}'
 judge argument-of-another-type changed '/(\*event_create)/s/uint32_t flags/uint64_t flags/'
 judge field-of-another-sign changed 's/uint32_t registers; /int32_t registers; /'
 judge field-that-is-wider changed 's/uint32_t local_bytes; /uint64_t local_bytes; /'

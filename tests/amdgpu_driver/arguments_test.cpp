@@ -13,9 +13,10 @@ std::span<const char> as_chars(const std::vector<std::uint8_t>& bytes) {
 TEST(KernelArguments, MatchTheHostsLayout) {
   for (const char* architecture : {"gfx906", "gfx90a", "gfx1100", "gfx1201"}) {
     const auto found = weir::amdgpu::read_kernel_arguments(as_chars(kernels_for(architecture)));
-    EXPECT_EQ(found.at("add"), 28u) << "three addresses and a number, without the hidden arguments";
-    EXPECT_EQ(found.at("stops"), 0u);
-    EXPECT_EQ(found.at("divide"), 40u);
+    EXPECT_EQ(found.at("add").bytes, 28u) << "three addresses and a number, without the hidden arguments";
+    EXPECT_EQ(found.at("stops").bytes, 0u);
+    EXPECT_EQ(found.at("divide").bytes, 40u);
+    EXPECT_EQ(found.at("add").offsets, (std::vector<std::uint32_t>{0, 8, 16, 24}));
   }
 }
 

@@ -128,6 +128,42 @@ TEST_F(Simulator, BlockMayHaveAllSharedMemoryOfTheDevice) {
   call(table().memory_free, memory);
 }
 
+TEST_F(Simulator, CooperativeLaunchesPassEachArgument) {
+  constexpr std::uint32_t count = 5000;
+  const weir_allocation a = allocate(device, count * 4), out = allocate(device, count * 4);
+  const float three = 3.0f;
+  call(table().fill, stream, a, 0ull, std::uint64_t{count * 4}, static_cast<const void*>(&three), 4u);
+  const AddArguments arguments{address(out), address(a), address(a), count, 0};
+  weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 20, 256);
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  call(table().kernel_launch, stream, &launch);
+  EXPECT_THAT(read<float>(stream, out, count), Each(6.0f));
+  std::uint32_t most = 0;
+  call(table().kernel_max_cooperative_blocks, add(), 256u, 0u, &most);
+  EXPECT_EQ(most % device_info().multiprocessors, 0u);
+  EXPECT_GE(most, device_info().multiprocessors);
+  launch.grid[0] = most + 1;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              AllOf(HasSubstr(std::to_string(most + 1)), HasSubstr("at most " + std::to_string(most))));
+  call(table().memory_free, a);
+  call(table().memory_free, out);
+}
+
+TEST_F(Simulator, GraphsHoldNoCooperativeLaunches) {
+  const AddArguments arguments{};
+  weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 1, 64);
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  weir_graph_node node{};
+  node.struct_size = sizeof node;
+  node.kind = WEIR_GRAPH_KERNEL;
+  node.launch = &launch;
+  const weir_graph_node* nodes[] = {&node};
+  weir_graph out = nullptr;
+  EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().graph_create, device, 1u,
+                      static_cast<const weir_graph_node* const*>(nodes), &out),
+              HasSubstr("cooperative launches"));
+}
+
 TEST_F(Simulator, RefusedLaunchNamesTheKernelAndLeavesTheDevice) {
   const AddArguments arguments{};
   const weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 1, 64);

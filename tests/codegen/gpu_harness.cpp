@@ -70,7 +70,8 @@ std::vector<std::byte> pack(const Program& program, const ir::Task& task, const 
       case Kind::print:
       case Kind::launch:
       case Kind::repetition:
-        throw std::runtime_error("these tests run no prints, and tasks once");
+      case Kind::barrier:
+        throw std::runtime_error("these tests run no prints, no cooperative tasks, and tasks once");
     }
   }
   return block;

@@ -160,6 +160,8 @@ std::vector<std::byte> Code::pack(const ir::Task& task) const {
         break;
       case Kind::repetition:
         throw std::runtime_error("these tests run tasks once");
+      case Kind::barrier:
+        throw std::runtime_error("CPUs run no cooperative tasks");
     }
   }
   return bytes;

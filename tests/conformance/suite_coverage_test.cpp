@@ -2,8 +2,10 @@
 // The suite reaches every function and every result of the ABI.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
@@ -29,12 +31,12 @@ TEST(SuiteRun, ReachesEveryFunctionOfTheTable) {
     std::uint64_t calls = 0;
     for (const auto& [result, count] : results.items()) calls += count.get<std::uint64_t>();
     EXPECT_GT(calls, 0u) << slot << " is never called";
-    const bool native = slot == "stream_wrap" || slot == "stream_get_native" ||
-                        slot == "code_compile";  // not offered by the CPU driver
+    const bool native = slot == "stream_wrap" || slot == "stream_get_native" || slot == "code_compile" ||
+                        slot == "kernel_max_cooperative_blocks";  // not offered by the CPU driver
     const bool refuses = slot == "get_extension";
     EXPECT_TRUE(native || refuses || results.contains("WEIR_OK")) << slot << " never succeeds";
   }
-  EXPECT_EQ(cpu_run().report.at("calls").size(), 43u) << "42 slots and the entry point";
+  EXPECT_EQ(cpu_run().report.at("calls").size(), 44u) << "43 slots and the entry point";
 }
 
 // The four tests below reach every result of the ABI. Each checks a closed list; the first is of the results
@@ -143,6 +145,37 @@ TEST(Suite, NativeStreamsSucceedWhereADeviceOffersThem) {
   EXPECT_EQ(run.status, 0) << run.printed;
   for (const char* slot : {"stream_wrap", "stream_get_native"})
     EXPECT_GT(run.report.at("calls").at(slot).value("WEIR_OK", 0), 0) << slot;
+}
+
+TEST(Suite, FindsTheFaultsOfCooperativeLaunches) {
+  // A small device, since blocks that wait in vain take long on the simulator.
+  const std::string config = testing::TempDir() + "weir_two_units_" + std::to_string(getpid()) + ".json";
+  std::ofstream(config) << R"({"devices": [{"arch": "gfx90a", "compute_units": 2, "memory_mib": 4096}]})";
+  const auto run = [&](const std::string& mutant) {
+    return judge(WEIR_MUTANT_MANIFEST, "--patience 1 --filter Cooperative",
+                 "WEIR_MUTANT=" + mutant +
+                     " WEIR_MUTANT_OF=" WEIR_AMDGPU_DRIVER " WEIR_AMDGPU_LIBRARY=" WEIR_HIPSIM
+                     " HIPSIM_CONFIG=" +
+                     config);
+  };
+  const Judgement correct = run("cooperative-correct");
+  EXPECT_EQ(correct.status, 0) << correct.printed;
+  for (const char* id : {"C3.77", "C3.78", "C3.79", "C3.80", "C3.84"})
+    EXPECT_EQ(correct.outcome_of(id).at("outcome"), "passed") << id;
+  const std::pair<const char*, const char*> faults[] = {{"cooperative-blocks-one-after-another", "C3.77"},
+                                                        {"cooperative-takes-any-grid", "C3.78"},
+                                                        {"cooperative-refuses-without-numbers", "C3.78"},
+                                                        {"cooperative-limit-of-a-multiprocessor", "C3.79"},
+                                                        {"cooperative-limit-changes", "C3.79"},
+                                                        {"cooperative-limit-too-high", "C3.77"},
+                                                        {"cooperative-limit-of-no-block", "C3.80"},
+                                                        {"cooperative-nodes-are-ordinary", "C5.75"},
+                                                        {"cooperative-flag-of-updates-ignored", "C5.76"}};
+  for (const auto& [mutant, id] : faults) {
+    const Judgement spoilt = run(mutant);
+    EXPECT_EQ(spoilt.outcome_of(id).at("outcome"), "failed") << mutant << "\n" << spoilt.printed;
+  }
+  std::remove(config.c_str());
 }
 #endif
 

@@ -14,10 +14,12 @@ const weir_driver_table* table_for(std::uint32_t oldest, std::uint32_t newest) {
 // proves R33
 TEST(Entry, OffersTheNewestVersionThatTheHostSpeaks) {
   constexpr std::uint32_t first = WEIR_ABI_VERSION(1, 0), second = WEIR_ABI_VERSION(1, 1),
-                          third = WEIR_ABI_VERSION(1, 2), fourth = WEIR_ABI_VERSION(1, 3);
+                          third = WEIR_ABI_VERSION(1, 2), fourth = WEIR_ABI_VERSION(1, 3),
+                          fifth = WEIR_ABI_VERSION(1, 4);
   EXPECT_EQ(table_for(first, first)->abi_version, first);
   EXPECT_EQ(table_for(first, second)->abi_version, second);
-  EXPECT_EQ(table_for(first, WEIR_ABI_VERSION(1, 9))->abi_version, fourth);
+  EXPECT_EQ(table_for(first, WEIR_ABI_VERSION(1, 9))->abi_version, fifth);
+  EXPECT_EQ(table_for(first, fourth)->abi_version, fourth);
   EXPECT_EQ(table_for(first, third)->abi_version, third);
   EXPECT_EQ(table_for(second, second)->abi_version, second);
   EXPECT_EQ(table().struct_size, sizeof(weir_driver_table));
@@ -31,7 +33,7 @@ TEST(Entry, RefusesAHostOfAnotherMajorVersionAndNamesBoth) {
   weir_status status = new_status();
   EXPECT_EQ(entry()(&host, &out, &status), WEIR_ERROR_ABI);
   EXPECT_EQ(out, nullptr);
-  EXPECT_STREQ(status.message, "the CPU driver speaks driver ABI 1.0 to 1.3; the host speaks 2.0 to 2.3");
+  EXPECT_STREQ(status.message, "the CPU driver speaks driver ABI 1.0 to 1.4; the host speaks 2.0 to 2.3");
 }
 
 // proves R35

@@ -33,10 +33,14 @@ TEST_F(Fake, CapabilityBitsAndSlotsAgreeForAllVersions) {
                             WEIR_CAP_STREAM_PRIORITY | WEIR_CAP_HOST_CALLBACK | WEIR_CAP_PINNED_MEMORY |
                             WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_NATIVE_STREAM |
                             WEIR_CAP_CONCURRENT_STREAMS;
-  EXPECT_EQ(device_info().capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
+  EXPECT_EQ(device_info().capabilities,
+            all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY | WEIR_CAP_COOPERATIVE_LAUNCH);
   EXPECT_NE(table().graph_launch, nullptr);
   EXPECT_NE(table().memory_wrap, nullptr);
   EXPECT_EQ(table().code_compile, nullptr) << "CUDA's function for it makes slower code";
+  const weir_driver_table& fourth = table_for(3);
+  EXPECT_EQ(device_info(0, fourth).capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
+  EXPECT_EQ(fourth.kernel_max_cooperative_blocks, nullptr);
   const weir_driver_table& third = table_for(2);
   EXPECT_EQ(device_info(0, third).capabilities, all | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY);
   const weir_driver_table& second = table_for(1);
@@ -52,7 +56,7 @@ TEST_F(Fake, HostWithNoVersionInCommonIsRefusedWithBothRanges) {
   const weir_host host{sizeof host, WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 3)};
   const weir_driver_table* out = nullptr;
   EXPECT_THAT(refusal(WEIR_ERROR_ABI, entry(), &host, &out),
-              AllOf(HasSubstr("1.0 to 1.3"), HasSubstr("2.0 to 2.3")));
+              AllOf(HasSubstr("1.0 to 1.4"), HasSubstr("2.0 to 2.3")));
 }
 
 TEST_F(Fake, IndexPastTheDevicesIsRefused) {

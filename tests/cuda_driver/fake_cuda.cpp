@@ -51,7 +51,7 @@ EXPORT cuDeviceGetAttribute(int* out, int attribute, int) {
   static const std::map<int, int> values = {
       {1, 1024}, {2, 1024},   {3, 1024}, {4, 64},      {5, 2147483647}, {6, 65535},    {7, 65535}, {8, 49152},
       {10, 32},  {12, 65536}, {16, 132}, {18, 0},      {31, 1},         {36, 2619000}, {37, 6144}, {39, 2048},
-      {75, 9},   {76, 0},     {78, 1},   {81, 233472}, {82, 65536},     {97, 232448},  {106, 32},
+      {75, 9},   {76, 0},     {78, 1},   {81, 233472}, {82, 65536},     {95, 1},       {97, 232448},  {106, 32},
   };
   if (attribute == 115) return *out = std::atoi(setting("FAKE_CUDA_POOLS", "1").c_str()), 0;
   const auto found = values.find(attribute);
@@ -400,5 +400,31 @@ EXPORT cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
   auto& called = *static_cast<Function*>(function);
   if (static_cast<int>(shared) > called.dynamic_limit) return 1;
   runtime().submit(as_stream(stream), {nullptr, [&called] { run_kernel(called); }, false});
+  return 0;
+}
+// Kernels have 40 registers a thread: 65536 hold 51 warps of 32 threads, in whole blocks.
+static int resident_blocks(int threads, std::size_t shared) {
+  const int warps = (threads + 31) / 32;
+  const int by_registers = 65536 / (40 * 32) / warps, by_threads = 64 / warps;
+  const int by_shared = static_cast<int>(233472 / (shared + 2048));  // 1 KiB of the kernel, 1 KiB reserved
+  return std::min({by_registers, by_threads, by_shared, 32});
+}
+EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int threads, std::size_t shared) {
+  BEGIN(nullptr, {static_cast<std::uint64_t>(threads), shared});
+  return *out = resident_blocks(threads, shared), 0;
+}
+EXPORT cuLaunchKernelEx(const weir::cuda::LaunchConfiguration* c, void* function, void**, void** extra) {
+  const bool cooperative = c->attribute_count == 1 &&
+                           c->attributes[0].number == weir::cuda::launch_is_cooperative &&
+                           c->attributes[0].value.cooperative;
+  BEGIN(c->stream,
+        {c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared_bytes, cooperative},
+        argument_bytes(extra));
+  auto& called = *static_cast<Function*>(function);
+  if (static_cast<int>(c->shared_bytes) > called.dynamic_limit) return 1;
+  const std::uint64_t blocks = std::uint64_t{c->grid[0]} * c->grid[1] * c->grid[2];
+  const int threads = static_cast<int>(c->block[0] * c->block[1] * c->block[2]);
+  if (cooperative && blocks > std::uint64_t(resident_blocks(threads, c->shared_bytes)) * 132) return 720;
+  runtime().submit(as_stream(c->stream), {nullptr, [&called] { run_kernel(called); }, false});
   return 0;
 }

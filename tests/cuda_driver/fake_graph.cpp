@@ -14,7 +14,7 @@ EXPORT cuGraphDestroy(void* graph) {
 }
 static void* add_node(void* graph, int kind, void* const* after, std::size_t count) {
   auto& nodes = static_cast<Graph*>(graph)->nodes;
-  nodes.push_back({kind, nullptr, {}, {}, {after, after + count}});
+  nodes.push_back({kind, nullptr, {}, {}, {after, after + count}, false});
   return &nodes.back();
 }
 EXPORT cuGraphAddEmptyNode(void** out, void* graph, void* const* after, std::size_t count) {
@@ -37,6 +37,12 @@ EXPORT cuGraphAddKernelNode(void** out, void* graph, void* const* after, std::si
   BEGIN(nullptr, {count});
   *out = add_node(graph, 1, after, count);
   return set_kernel(*static_cast<Node*>(*out), *values), 0;
+}
+EXPORT cuGraphKernelNodeSetAttribute(void* node, int number,
+                                     const weir::cuda::LaunchAttribute::Value* value) {
+  BEGIN(nullptr, {static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(value->cooperative)});
+  if (number != weir::cuda::launch_is_cooperative) return 1;
+  return static_cast<Node*>(node)->cooperative = value->cooperative != 0, 0;
 }
 EXPORT cuGraphAddMemcpyNode(void** out, void* graph, void* const* after, std::size_t count,
                             const CopyNode* values, void*) {

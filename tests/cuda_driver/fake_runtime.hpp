@@ -68,6 +68,7 @@ struct Node {
   std::vector<std::uint8_t> arguments;
   std::vector<unsigned char> parameters;  // of copies and fills, as passed
   std::vector<void*> after;
+  bool cooperative = false;
 };
 
 struct Graph {

@@ -24,6 +24,7 @@ constexpr Form forms[] = {
     {"cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2"},
     {"cuGraphInstantiateWithFlags", 11040, "cuGraphInstantiateWithFlags"},
     {"cuFuncLoad", 12040, "cuFuncLoad"},
+    {"cuLaunchKernelEx", 11060, "cuLaunchKernelEx"},
     {"cuFuncGetParamInfo", 12040, "cuFuncGetParamInfo"},
     {"cuMemPoolCreate", 11020, "cuMemPoolCreate"},
 };

@@ -99,6 +99,27 @@ TEST_F(FakeGraph, NodesBecomeThoseOfCudaInTheirOrder) {
   call(table().memory_free, moved);
 }
 
+TEST_F(FakeGraph, CooperativeNodesKeepTheAttribute) {
+  const std::uint64_t argument = 7;
+  weir_launch launch = launch_of(one, &argument, 8, 132, 64);
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  weir_graph_node kernel = node(WEIR_GRAPH_KERNEL);
+  kernel.launch = &launch;
+  const weir_graph graph = create({kernel});
+  ASSERT_EQ(calls_of("cuGraphKernelNodeSetAttribute").size(), 1u);
+  EXPECT_THAT(calls_of("cuGraphKernelNodeSetAttribute")[0].values, ElementsAre(2, 1));
+  launch.grid[0] = 100;
+  call(table().graph_update, graph, 0u, &kernel);
+  launch.flags = 0;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel),
+              testing::HasSubstr("launch.flags"));
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  launch.grid[0] = 132 * 32 + 1;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel),
+              testing::HasSubstr("4225"));
+  call(table().graph_destroy, graph);
+}
+
 TEST_F(FakeGraph, LongFillsOfLongPatternsCopyTheFilledPart) {
   constexpr std::uint64_t words = 25'001;
   const weir_allocation large = allocate(device, words * 8);

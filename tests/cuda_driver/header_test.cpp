@@ -56,6 +56,7 @@ SAME(ours::stream_priorities, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED);
 SAME(ours::max_shared_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 SAME(ours::max_registers_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
 SAME(ours::max_shared_per_block_optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(ours::cooperative_launch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
 SAME(ours::max_blocks_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 SAME(ours::memory_pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 
@@ -95,6 +96,19 @@ SAME(offsetof(ours::KernelNode, block), offsetof(CUDA_KERNEL_NODE_PARAMS, blockD
 SAME_FIELD(ours::KernelNode, shared_bytes, CUDA_KERNEL_NODE_PARAMS, sharedMemBytes);
 SAME_FIELD(ours::KernelNode, parameters, CUDA_KERNEL_NODE_PARAMS, kernelParams);
 SAME_FIELD(ours::KernelNode, extra, CUDA_KERNEL_NODE_PARAMS, extra);
+
+SAME(ours::launch_is_cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+SAME(sizeof(ours::LaunchAttribute), sizeof(CUlaunchAttribute));
+SAME_FIELD(ours::LaunchAttribute, number, CUlaunchAttribute, id);
+SAME_FIELD(ours::LaunchAttribute, value, CUlaunchAttribute, value);
+SAME(sizeof(ours::LaunchAttribute::Value), sizeof(CUkernelNodeAttrValue));
+SAME(sizeof(ours::LaunchConfiguration), sizeof(CUlaunchConfig));
+SAME(offsetof(ours::LaunchConfiguration, grid), offsetof(CUlaunchConfig, gridDimX));
+SAME(offsetof(ours::LaunchConfiguration, block), offsetof(CUlaunchConfig, blockDimX));
+SAME_FIELD(ours::LaunchConfiguration, shared_bytes, CUlaunchConfig, sharedMemBytes);
+SAME_FIELD(ours::LaunchConfiguration, stream, CUlaunchConfig, hStream);
+SAME_FIELD(ours::LaunchConfiguration, attributes, CUlaunchConfig, attrs);
+SAME_FIELD(ours::LaunchConfiguration, attribute_count, CUlaunchConfig, numAttrs);
 
 SAME(sizeof(ours::CopyNode), sizeof(CUDA_MEMCPY3D));
 SAME_FIELD(ours::CopyNode, from.type, CUDA_MEMCPY3D, srcMemoryType);

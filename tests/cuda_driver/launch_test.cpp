@@ -183,6 +183,50 @@ TEST_F(Fake, LaunchesThatDoNotFitReachNothing) {
   call(table().module_unload, module);
 }
 
+TEST_F(Fake, CooperativeLaunchesPassTheArgumentBlockAndTheAttribute) {
+  const weir_module module = load(device, kernels);
+  const weir_kernel add = find(module, "add_1", 8);
+  const std::uint64_t argument = 5;
+  weir_launch launch = launch_of(add, &argument, 8, 132, 256);
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  launch.dynamic_shared_bytes = 512;
+  fake().forget_calls();
+  for (int i = 0; i < 3; ++i) call(table().kernel_launch, stream, &launch);
+  EXPECT_EQ(calls_of("cuOccupancyMaxActiveBlocksPerMultiprocessor").size(), 1u) << "the result is kept";
+  ASSERT_EQ(calls_of("cuLaunchKernelEx").size(), 3u);
+  const fake_cuda::Call made = calls_of("cuLaunchKernelEx")[0];
+  EXPECT_THAT(made.values, ElementsAre(132, 1, 1, 256, 1, 1, 512, 1));
+  EXPECT_EQ(made.bytes.size(), 8u);
+  EXPECT_EQ(made.stream, native);
+  EXPECT_TRUE(calls_of("cuLaunchKernel").empty());
+  call(table().module_unload, module);
+}
+
+// proves R35
+TEST_F(Fake, CooperativeGridsThatDoNotFitReachNothing) {
+  const weir_module module = load(device, kernels);
+  const weir_kernel add = find(module, "add_0", 0);
+  std::uint32_t most = 0;
+  call(table().kernel_max_cooperative_blocks, add, 256u, 0u, &most);
+  EXPECT_EQ(most, 132u * 6) << "40 registers a thread leave room for 6 blocks";
+  std::uint32_t fewer = 0;
+  call(table().kernel_max_cooperative_blocks, add, 512u, 0u, &fewer);
+  EXPECT_EQ(fewer, 132u * 3);
+  weir_launch launch = launch_of(add, nullptr, 0, most + 1, 256);
+  launch.flags = WEIR_LAUNCH_COOPERATIVE;
+  fake().forget_calls();
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              AllOf(HasSubstr("793 blocks"), HasSubstr("at most 792")));
+  launch.grid[1] = launch.grid[2] = 65535;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch), HasSubstr("at most 792"));
+  launch = launch_of(add, nullptr, 0);
+  launch.flags = 2;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              HasSubstr("launch.flags is 0x2"));
+  EXPECT_TRUE(calls_of("cuLaunchKernelEx").empty());
+  call(table().module_unload, module);
+}
+
 TEST_F(Fake, MoreThanTheUsualSharedMemoryIsAskedForOnce) {
   const weir_module module = load(device, kernels);
   const weir_kernel add = find(module, "add_0", 0);

@@ -55,7 +55,7 @@ bool is_sum(Row row) {
   return row == Row::cpu_private_sums || row == Row::gpu_private_sums;
 }
 bool is_phases(Row row) {
-  return row == Row::cpu_phases || row == Row::gpu_phases;
+  return row == Row::cpu_phases || row == Row::gpu_phases || row == Row::gpu_grid_phases;
 }
 bool is_region(Row row) {
   return row == Row::cpu_region || row == Row::gpu_region;
@@ -241,7 +241,9 @@ class AimedGenerator : private AimedLongBodies {
       const std::int64_t low = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
       const std::int64_t less = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
       const std::size_t visible = values_.size();
-      const bool device = !narrow_ && (d == 0 || c_.chance(3));
+      // Repeats whose loops may be long take the grid.
+      const bool on_grid = aim_.row == Row::gpu_grid_phases;
+      const bool device = (on_grid || !narrow_) && (d == 0 || c_.chance(3));
       ValueId first = number(out, low), end = ir::no_value;
       if (device) {
         const ValueId any = loaded(out, input(ScalarType::i64, 1), 0, 0);

@@ -42,6 +42,7 @@ struct Result {
   std::string difference;
   std::size_t tasks;  // of the code that ran
   bool phases;        // some of them run several loops in one block
+  bool on_grid;       // or on the whole grid
 };
 
 /// The statements of the kind in a block and the blocks in it.
@@ -176,9 +177,11 @@ Result run(const Chain& chain, const Program& program, const Device& device, con
   const bool failed = launch.finish().has_value();
   const auto variants = program.variants(launch.stream());
   const auto& tasks = variants.at(0).tasks;
-  const bool phases = std::any_of(tasks.begin(), tasks.end(),
-                                  [](const auto& task) { return task.lowering.takes(LoweringPath::phases); });
-  return {failed, difference(chain.runnable, launch.components(), expected), tasks.size(), phases};
+  const auto takes = [&](LoweringPath path) {
+    return std::any_of(tasks.begin(), tasks.end(), [path](const auto& task) { return task.lowering.takes(path); });
+  };
+  return {failed, difference(chain.runnable, launch.components(), expected), tasks.size(),
+          takes(LoweringPath::phases), takes(LoweringPath::grid_phases)};
 }
 
 std::uint64_t key_of(std::uint64_t seed) {
@@ -206,7 +209,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   const Device device = open(tested_device());
   FormCounts counts;
-  int ran = 0, merged = 0, repeated = 0, short_phases = 0;
+  int ran = 0, merged = 0, repeated = 0, short_phases = 0, on_grid = 0;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE("run again with WEIR_CHAINS=" + std::to_string(seed));
     Chain chain = make(seed);
@@ -242,6 +245,8 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     repeated += repeats;
     short_phases += phased.phases && !repeats;
     counts.add_phases(phased);
+    on_grid += phased.on_grid;
+    EXPECT_FALSE(on.on_grid) << "no_phases with WEIR_FUSION=always keeps repeats in one block";
     if (on.tasks == off.tasks) continue;
     ++merged;
     for (const passes::Fusion how : {passes::Fusion::same_space, passes::Fusion::shared_index}) {
@@ -252,8 +257,8 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
   std::printf("%d chains ran, %d of them merged, %d in phases, %d of these without repeats, %d with repeats, "
-              "%d with independent loops\n",
-              ran, merged, counts.phases(), short_phases, repeated, counts.independent());
+              "%d with independent loops, %d on the whole grid\n",
+              ran, merged, counts.phases(), short_phases, repeated, counts.independent(), on_grid);
   std::printf("%d merged tasks with inner loops written out, %d without overwritten stores\n",
               counts.unrolled(), counts.overwritten());
   if (count < 100 || HasFailure()) return;
@@ -263,6 +268,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   EXPECT_GT(counts.unrolled(), ran / 12);
   EXPECT_GT(counts.overwritten(), 0);
   EXPECT_GT(repeated, ran / 8);
+  EXPECT_GT(on_grid, device.info().has(Capability::cooperative_launch) ? ran / 20 : -1);
   EXPECT_GT(counts.independent(), ran / 8);
   EXPECT_EQ(counts.missing(), "");
 }

@@ -47,7 +47,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU group blocks",
                                      "GPU phases",
                                      "GPU region in one task",
-                                     "GPU long body"};
+                                     "GPU long body",
+                                     "GPU phases on the grid"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -114,7 +115,8 @@ const char* impossible(Row row, Kind kind) noexcept {
                                      kind_of(Op::continue_), assert_kind, chosen_write_kind});
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row != Row::cpu_phases &&
-      row != Row::gpu_phases && row != Row::cpu_region && row != Row::gpu_region && row < Row::gpu_facts)
+      row != Row::gpu_phases && row != Row::gpu_grid_phases && row != Row::cpu_region &&
+      row != Row::gpu_region && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
   if (is_wave_kind(kind) && row != Row::gpu_group_blocks)
@@ -192,7 +194,10 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
       ++reductions_[gpu][loop.index][static_cast<std::size_t>(loop.type)];
     }
     met(Path::serial, gpu ? Row::gpu_serial : Row::cpu_serial);
-    met(Path::phases, gpu ? Row::gpu_phases : Row::cpu_phases);
+    if (code.takes(Path::grid_phases))
+      count(Row::gpu_grid_phases, kinds);
+    else
+      met(Path::phases, gpu ? Row::gpu_phases : Row::cpu_phases);
     met(Path::region, gpu ? Row::gpu_region : Row::cpu_region);
     met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
     met(Path::scalar_loop, Row::cpu_scalar_loop);

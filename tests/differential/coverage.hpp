@@ -55,6 +55,7 @@ enum class Row : std::uint8_t {
   gpu_phases,
   gpu_region,
   gpu_long_body,
+  gpu_grid_phases,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;

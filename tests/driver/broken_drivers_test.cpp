@@ -70,11 +70,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"undefined_symbol", "undefined-symbol", DriverStatus::broken,
              "uses the symbol function_that_nobody_provides, which no library provides"},
         Case{"older_abi", "older-abi", DriverStatus::abi_refused,
-             "the driver supports ABI 0.9; this Weir supports 1.0 to 1.3"},
+             "the driver supports ABI 0.9; this Weir supports 1.0 to 1.4"},
         Case{"newer_abi", "newer-abi", DriverStatus::abi_refused,
-             "the driver supports ABI 2.0; this Weir supports 1.0 to 1.3"},
+             "the driver supports ABI 2.0; this Weir supports 1.0 to 1.4"},
         Case{"refuses_abi", "refuses-abi", DriverStatus::abi_refused,
-             "the driver refuses ABI 1.0 to 1.3: this driver supports ABI 2.0"},
+             "the driver refuses ABI 1.0 to 1.4: this driver supports ABI 2.0"},
         Case{"null_table", "null-table", DriverStatus::broken, "returned no table"},
         Case{"failing_entry", "failing-entry", DriverStatus::broken,
              "its entry point failed: no thread could be made"},
@@ -182,7 +182,7 @@ TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
   folder.add_manifest("newer", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 2.0 to 2.3; this Weir supports 1.0 to 1.3"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 2.0 to 2.3; this Weir supports 1.0 to 1.4"));
   EXPECT_THAT(found.remedy, HasSubstr("update Weir"));
 }
 
@@ -194,7 +194,7 @@ TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
   folder.add_manifest("older", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 0.4; this Weir supports 1.0 to 1.3"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 0.4; this Weir supports 1.0 to 1.4"));
   EXPECT_THAT(found.remedy, HasSubstr("update the driver"));
 }
 

@@ -83,7 +83,7 @@ TEST(Table, VersionOutsideTheRangeIsAnAbiError) {
   table.abi_version = WEIR_ABI_VERSION(3, 1);
   const Error error = refusal(table);
   EXPECT_EQ(error.code(), ErrorCode::abi);
-  EXPECT_STREQ(error.what(), "the driver supports ABI 3.1; this Weir supports 1.0 to 1.3");
+  EXPECT_STREQ(error.what(), "the driver supports ABI 3.1; this Weir supports 1.0 to 1.4");
 }
 
 TEST(Table, CapabilitiesArePossibleWhenAllTheirSlotsAreThere) {

@@ -242,7 +242,7 @@ TEST_P(HeldBack, WorkKeepsEveryOrderThatWasAskedFor) {
       std::uint64_t log;
       std::uint32_t value, padding;
     } arguments{log_address, n + 1, 0};
-    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 16, kernel, &arguments};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 16, kernel, &arguments, 0, 0};
     ASSERT_EQ(t.kernel_launch(stream[at], &launch, nullptr), WEIR_OK);
     arguments = {};  // the caller may change its arguments at once
     ASSERT_EQ(t.event_record(event[at], stream[at], nullptr), WEIR_OK);

@@ -58,7 +58,7 @@ class Races : public ::testing::Test {
   }
   void launch(weir_stream stream, weir_kernel kernel, std::uint64_t offset = 0, std::uint64_t bytes = size) {
     const AddValueBlock arguments{address + offset, 0, 1, {}, bytes};
-    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 40, kernel, &arguments};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 40, kernel, &arguments, 0, 0};
     Answer answer;
     ASSERT_EQ(t.kernel_launch(stream, &launch, &answer), WEIR_OK) << answer.message;
   }
@@ -185,7 +185,7 @@ TEST_F(Races, PartsThatLaunchesStateByOffsetAndSizeDoNotRaceUnlessTheyOverlap) {
       AddValueBlock block;
       std::uint64_t bytes;
     } const arguments{{address, 0, 1, {}, offset}, bytes};
-    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 48, writer, &arguments};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 48, writer, &arguments, 0, 0};
     Answer answer;
     return t.kernel_launch(stream, &launch, &answer);
   };

@@ -174,7 +174,7 @@ constexpr weir_parameter add_parameters[] = {
 constexpr weir_kernel_layout add_layout{sizeof(weir_kernel_layout), 32, 3, add_parameters};
 
 weir_launch launch_of(weir_kernel kernel, const void* arguments, std::uint32_t bytes) {
-  return {sizeof(weir_launch), {1, 1, 1}, {1, 1, 1}, 0, bytes, kernel, arguments};
+  return {sizeof(weir_launch), {1, 1, 1}, {1, 1, 1}, 0, bytes, kernel, arguments, 0, 0};
 }
 
 // proves R35

@@ -2,6 +2,8 @@
 // Repetitions in plans: tasks that the host submits several times, and tasks of phases.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "plans.hpp"
 
 namespace weir::test {
@@ -64,6 +66,43 @@ TEST(Repeat, ConditionsMakeOneTaskOfPhases) {
   const std::string text = task_text(k, p.tasks[1]);
   EXPECT_THAT(text, AllOf(HasSubstr("while {"), HasSubstr("reduce.sum"), HasSubstr("phase {"),
                           HasSubstr("scratch.store"), Not(HasSubstr("failed"))));
+}
+
+TEST(Repeat, CooperativeTasksHaveTheSamePhasesAndABarrier) {
+  const ir::Kernel k = kernel(
+      loaded_count + repeat("", "%count",
+                            fill("y", "1") +
+                                "%sum = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\n"
+                                "yield %v\n}\nstore @z[%zero], %sum\n" +
+                                copy("y", "x", "2")));
+  const passes::Plan apart = passes::make_plan(k, 8), p = passes::make_plan(k, 8, {.cooperative = true});
+  EXPECT_THAT(shape(p), ElementsAre("serial", "phases"));
+  EXPECT_FALSE(apart.tasks[1].task.cooperative);
+  EXPECT_FALSE(apart.has_cooperative);
+  EXPECT_TRUE(p.has_cooperative);
+  const ir::Task& task = p.tasks[1].task;
+  EXPECT_TRUE(task.cooperative);
+  EXPECT_EQ(task_text(k, p.tasks[1]), task_text(k, apart.tasks[1]));
+  const auto is_barrier = [](const ir::TaskArgument& a) { return a.kind == ir::TaskArgument::Kind::barrier; };
+  EXPECT_EQ(std::ranges::count_if(task.arguments, is_barrier), 1);
+  EXPECT_EQ(p.scratch_bytes, apart.scratch_bytes);
+  EXPECT_EQ(p.tasks[1].barriers, 4u)
+      << "after two loops, before and after the combination of the reduction; none before the store";
+}
+
+TEST(Repeat, CooperativeTasksOfStreamBlocksHaveBarriersOfTheirOwn) {
+  const auto part = [](const std::string& tag, const std::string& array) {
+    return "%load" + tag + " = load @n[%zero] : i32\n%count" + tag + " = cast %load" + tag + " : i64\n" +
+           repeat(tag, "%count" + tag, fill(array, "1" + tag) + fill(array, "2" + tag));
+  };
+  std::string region = "region {\n" + part("0", "x") + "}";
+  region += " and {\n" + part("1", "y") + "} and {\n" + part("2", "z") + "}\n";
+  const passes::Plan p = passes::make_plan(kernel(region), 8, {.cooperative = true});
+  std::vector<int> used;
+  for (const passes::PlannedTask& planned : p.tasks)
+    for (const ir::TaskArgument& a : planned.task.arguments)
+      if (a.kind == ir::TaskArgument::Kind::barrier) used.push_back(a.index);
+  EXPECT_THAT(used, ElementsAre(0, 1, 2));
 }
 
 TEST(Repeat, AConditionOfAKernelThatCanFailEndsWithTheFirstFailure) {

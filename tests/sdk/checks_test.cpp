@@ -208,7 +208,7 @@ TEST_F(Checks, Launches) {
   invalid(check(), "launch.block is 64 x 1 x 0");
   reset();
   asked.block[1] = 3;
-  invalid(check(), "launch.block has 192 threads; at most 128");
+  invalid(check(), "launch.block has 192 threads; expected 1 to 128");
   asked.block[1] = 2;
   invalid(check(), "launch.block has 128 threads; kernel 'step' takes at most 96");
   reset();

@@ -64,10 +64,10 @@ TEST_F(PlainDriver, FunctionsThatTheClassLacksAreNullSlotsAndClearBits) {
 
 TEST_F(PlainDriver, NewestVersionInsideTheHostsRangeIsSpoken) {
   EXPECT_EQ(table(WEIR_ABI_VERSION(1, 0)).abi_version, WEIR_ABI_VERSION(1, 0));
-  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 9)).abi_version, WEIR_ABI_VERSION(1, 3));
-  const weir_host later{sizeof later, WEIR_ABI_VERSION(1, 4), WEIR_ABI_VERSION(1, 5)};
+  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 9)).abi_version, WEIR_ABI_VERSION(1, 4));
+  const weir_host later{sizeof later, WEIR_ABI_VERSION(1, 5), WEIR_ABI_VERSION(1, 6)};
   const weir_driver_table* out = nullptr;
-  EXPECT_THAT(refusal(WEIR_ERROR_ABI, driver_entry<Plain>, &later, &out), HasSubstr("1.4 to 1.5"));
+  EXPECT_THAT(refusal(WEIR_ERROR_ABI, driver_entry<Plain>, &later, &out), HasSubstr("1.5 to 1.6"));
 }
 
 TEST_F(PlainDriver, OpeningsAreCounted) {
@@ -193,7 +193,7 @@ TEST_F(PlainDriver, KernelsDieWithTheirModule) {
   const weir_kernel_layout layout{sizeof layout, 0, 0, nullptr};
   weir_kernel kernel = nullptr;
   ASSERT_EQ(table().module_get_kernel(module, "k", &layout, &kernel, nullptr), WEIR_OK);
-  weir_launch launch{sizeof launch, {1, 1, 1}, {64, 1, 1}, 0, 0, kernel, nullptr};
+  weir_launch launch{sizeof launch, {1, 1, 1}, {64, 1, 1}, 0, 0, kernel, nullptr, 0, 0};
   EXPECT_EQ(table().kernel_launch(stream, &launch, nullptr), WEIR_OK);
   EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_NOT_READY);
   launch.block[0] = 65;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <memory>
+#include <optional>
 
 #include "execute/launch.hpp"
 #include "execute/wave_start.hpp"
@@ -25,7 +28,8 @@ struct Bench {
   struct alignas(64) Line {
     Wave::Row lanes;
   };
-  std::vector<Line> registers;
+  std::unique_ptr<Line[]> registers;  // not cleared, so that only pages in use take memory
+  std::size_t register_rows = 0;
   std::vector<std::uint8_t> lds;
   std::unique_ptr<std::uint8_t[]> scratch;
   std::size_t scratch_size = 0;
@@ -126,7 +130,10 @@ std::uint32_t scratch_per_lane(const Launch& launch) {
 void prepare(Bench& bench, Shared& shared, Workgroup& group, unsigned waves) {
   const Launch& launch = shared.launch;
   const unsigned lanes = launch.kernel->lanes;
-  if (bench.registers.size() < std::size_t(waves) * rows) bench.registers.resize(std::size_t(waves) * rows);
+  if (bench.register_rows < std::size_t(waves) * rows) {
+    bench.register_rows = std::size_t(waves) * rows;
+    bench.registers = std::make_unique_for_overwrite<Bench::Line[]>(bench.register_rows);
+  }
   const std::uint32_t lane_scratch = scratch_per_lane(launch);
   const std::size_t wave_scratch = std::size_t(lane_scratch) * lanes;
   if (bench.scratch_size < wave_scratch * waves) {
@@ -154,76 +161,160 @@ void prepare(Bench& bench, Shared& shared, Workgroup& group, unsigned waves) {
   }
 }
 
-/// Runs the waves of a workgroup in turns until all have ended.
-std::uint64_t run_group(Bench& bench, Shared& shared, Workgroup& group) {
-  std::uint64_t executed = 0, limit = shared.launch.instruction_limit;
-  for (;;) {
-    bool running = false, waiting = false;
-    for (Wave& w : bench.waves) {
-      if (w.state == WaveState::running) {
-        try {
-          executed += run_wave(w);
-        } catch (const Fault& fault) {
-          fail(shared, w, fault);
-          return executed;
-        }
+/// What a workgroup has come to.
+enum class Progress : std::uint8_t { ended, passed_barrier, running, asleep };
+
+/// Runs each wave of a workgroup for one turn. Adds the executed instructions.
+Progress run_turn(Bench& bench, Shared& shared, Workgroup& group, std::uint64_t& executed) {
+  const std::uint64_t limit = shared.launch.instruction_limit;
+  bool running = false, asleep = false, waiting = false;
+  for (Wave& w : bench.waves) {
+    if (w.state == WaveState::asleep) w.state = WaveState::running;
+    if (w.state == WaveState::running) {
+      try {
+        executed += run_wave(w);
+      } catch (const Fault& fault) {
+        fail(shared, w, fault);
+        return Progress::ended;
       }
-      running |= w.state == WaveState::running;
-      waiting |= w.state == WaveState::at_barrier;
     }
-    if (shared.stop) return executed;
-    if (running) {
-      if (limit && executed > limit * bench.waves.size()) {
-        fail(shared, bench.waves[0],
-             Fault(FaultKind::bad_state,
-                   fmt::format("has not ended after {} instructions for each wave", limit)));
-        return executed;
-      }
-      continue;
-    }
-    if (!waiting) return executed;
-    for (Wave& w : bench.waves)
-      if (w.state == WaveState::at_barrier) w.state = WaveState::running;
-    if (group.shadow) group.shadow->next_epoch();
+    running |= w.state == WaveState::running;
+    asleep |= w.state == WaveState::asleep;
+    waiting |= w.state == WaveState::at_barrier;
   }
+  if (shared.stop) return Progress::ended;
+  if (running || asleep) {
+    if (!limit || executed <= limit * bench.waves.size())
+      return asleep ? Progress::asleep : Progress::running;
+    fail(
+        shared, bench.waves[0],
+        Fault(FaultKind::bad_state, fmt::format("has not ended after {} instructions for each wave", limit)));
+    return Progress::ended;
+  }
+  if (!waiting) return Progress::ended;
+  for (Wave& w : bench.waves)
+    if (w.state == WaveState::at_barrier) w.state = WaveState::running;
+  if (group.shadow) group.shadow->next_epoch();
+  return Progress::passed_barrier;
 }
 
-void run_groups(Shared& shared) {
-  thread_local Bench bench;
-  const LaunchShape& shape = shared.launch.shape;
-  const std::uint64_t groups = std::uint64_t(shape.grid[0]) * shape.grid[1] * shape.grid[2];
+std::uint64_t group_count(const LaunchShape& shape) {
+  return std::uint64_t(shape.grid[0]) * shape.grid[1] * shape.grid[2];
+}
+
+unsigned wave_count(const Launch& launch) {
+  const LaunchShape& shape = launch.shape;
   const std::uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
-  const unsigned lanes = shared.launch.kernel->lanes, waves = (threads + lanes - 1) / lanes;
-  MemoryView view(*shared.launch.memory);
-  view.set_private_range(shared.memory.begin(), shared.memory.end());
-  std::uint64_t executed = 0;
+  return (threads + launch.kernel->lanes - 1) / launch.kernel->lanes;
+}
+
+void number(Workgroup& group, const LaunchShape& shape, std::uint64_t n) {
+  group.id[0] = std::uint32_t(n % shape.grid[0]);
+  group.id[1] = std::uint32_t(n / shape.grid[0] % shape.grid[1]);
+  group.id[2] = std::uint32_t(n / shape.grid[0] / shape.grid[1]);
+}
+
+/// Runs `part`, which returns the number of executed instructions, with the host's control word of a wave.
+template <class Part>
+void run_part(Shared& shared, Part&& part) {
   const unsigned host_control = _mm_getcsr();
   _mm_setcsr(0x1f80u);
-  while (!shared.stop) {
-    const std::uint64_t n = shared.next_group++;
-    if (n >= groups) break;
-    Workgroup group;
-    group.id[0] = std::uint32_t(n % shape.grid[0]);
-    group.id[1] = std::uint32_t(n / shape.grid[0] % shape.grid[1]);
-    group.id[2] = std::uint32_t(n / shape.grid[0] / shape.grid[1]);
-    group.memory = &view;
-    try {
-      prepare(bench, shared, group, waves);
-      executed += run_group(bench, shared, group);
-    } catch (const std::exception& error) {
-      shared.stop = true;
-      const std::scoped_lock lock(shared.mutex);
-      if (!shared.result.failed)
-        shared.result = {true,
-                         FaultKind::bad_state,
-                         fmt::format("kernel {}: {}", shared.launch.kernel->name, error.what()),
-                         {},
-                         0};
-    }
+  std::uint64_t executed = 0;
+  try {
+    part(executed);
+  } catch (const std::exception& error) {
+    shared.stop = true;
+    const std::scoped_lock lock(shared.mutex);
+    if (!shared.result.failed)
+      shared.result = {true,
+                       FaultKind::bad_state,
+                       fmt::format("kernel {}: {}", shared.launch.kernel->name, error.what()),
+                       {},
+                       0};
   }
   _mm_setcsr(host_control);
   const std::scoped_lock lock(shared.mutex);
   shared.result.instructions += executed;
+}
+
+void run_groups(Shared& shared) {
+  thread_local Bench bench;
+  MemoryView view(*shared.launch.memory);
+  view.set_private_range(shared.memory.begin(), shared.memory.end());
+  run_part(shared, [&](std::uint64_t& executed) {
+    while (!shared.stop) {
+      const std::uint64_t n = shared.next_group++;
+      if (n >= group_count(shared.launch.shape)) break;
+      Workgroup group;
+      number(group, shared.launch.shape, n);
+      group.memory = &view;
+      prepare(bench, shared, group, wave_count(shared.launch));
+      std::uint64_t own = 0;
+      while (run_turn(bench, shared, group, own) != Progress::ended) {
+      }
+      executed += own;
+    }
+  });
+}
+
+/// A workgroup of a cooperative launch.
+struct Resident {
+  Resident(Shared& shared, std::uint64_t n) : view(*shared.launch.memory) {
+    view.set_private_range(shared.memory.begin(), shared.memory.end());
+    number(group, shared.launch.shape, n);
+    group.memory = &view;
+    group.cooperative = true;
+    prepare(bench, shared, group, wave_count(shared.launch));
+  }
+  Bench bench;
+  Workgroup group;
+  MemoryView view;
+  std::uint64_t executed = 0;
+};
+
+/// The workgroups of a cooperative launch that no thread runs at the moment.
+class Turns {
+ public:
+  explicit Turns(Shared& shared) {
+    for (std::uint64_t n = 0; n < group_count(shared.launch.shape); ++n)
+      waiting_.push_back(std::make_unique<Resident>(shared, n));
+  }
+
+  std::unique_ptr<Resident> take() {
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.empty()) return nullptr;
+    std::unique_ptr<Resident> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    return next;
+  }
+  void give_back(std::unique_ptr<Resident> resident) {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(resident));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<Resident>> waiting_;
+};
+
+/// A workgroup goes on after its own barriers, so that it gets as far ahead of the others as they let it.
+/// After so many it may be waiting for them between its barriers.
+constexpr unsigned barriers_in_a_row = 1000;
+
+/// Gives turns to workgroups until none is left, or other threads run all that are left.
+void run_turns(Shared& shared, Turns& turns) {
+  run_part(shared, [&](std::uint64_t& executed) {
+    while (!shared.stop) {
+      std::unique_ptr<Resident> next = turns.take();
+      if (!next) break;
+      const std::uint64_t before = next->executed;
+      Progress progress = Progress::passed_barrier;
+      for (unsigned n = 0; n < barriers_in_a_row && progress == Progress::passed_barrier; ++n)
+        progress = run_turn(next->bench, shared, next->group, next->executed);
+      executed += next->executed - before;
+      if (progress != Progress::ended) turns.give_back(std::move(next));
+    }
+  });
 }
 
 unsigned worker_count = 0;
@@ -238,10 +329,15 @@ void set_worker_count(unsigned count) {
 LaunchResult execute(const Launch& launch) {
   const LaunchMemory memory(launch);
   Shared shared{launch, memory, {}, {}, {}, {}};
-  const LaunchShape& s = launch.shape;
-  const std::uint64_t groups = std::uint64_t(s.grid[0]) * s.grid[1] * s.grid[2];
+  const std::uint64_t groups = group_count(launch.shape);
   const unsigned helpers = unsigned(std::min<std::uint64_t>(worker_count, groups > 0 ? groups - 1 : 0));
-  Workers::instance().run(helpers, [&] { run_groups(shared); });
+  if (launch.cooperative) {
+    std::optional<Turns> turns;
+    run_part(shared, [&](std::uint64_t&) { turns.emplace(shared); });
+    if (turns) Workers::instance().run(helpers, [&] { run_turns(shared, *turns); });
+  } else {
+    Workers::instance().run(helpers, [&] { run_groups(shared); });
+  }
   return std::move(shared.result);
 }
 

@@ -32,6 +32,7 @@ struct Launch {
   RaceCheck races = RaceCheck::report;
   std::uint64_t instruction_limit = 0;  ///< for each wave; 0: none
   std::uint32_t stack_bytes = 0;        ///< for each lane, if a kernel's need is unknown
+  bool cooperative = false;             ///< its workgroups take turns, so that they may wait for each other
 };
 
 /// The outcome of a launch.

@@ -27,6 +27,7 @@ enum hipError_t : int {
   hipErrorPeerAccessNotEnabled = 705,
   hipErrorAssert = 710,
   hipErrorLaunchFailure = 719,
+  hipErrorCooperativeLaunchTooLarge = 720,
   hipErrorNotSupported = 801,
   hipErrorUnknown = 999
 };

@@ -50,7 +50,7 @@ void fill_common(const Device& device, Properties& p) {
   p.pciBusID = device.index + 1;
   p.canMapHostMemory = 1;
   p.integrated = c.integrated;
-  p.cooperativeLaunch = 0;
+  p.cooperativeLaunch = c.cooperative_launch;
   p.memPitch = INT32_MAX;
   p.textureAlignment = 256;
   p.texturePitchAlignment = 256;
@@ -77,7 +77,7 @@ bool attribute(const Device& d, int number, int& value) {
       {5, clock_khz},                            // ClockRate
       {8, 1},                                    // ConcurrentKernels
       {9, 0},                                    // ConcurrentManagedAccess
-      {10, 0},                                   // CooperativeLaunch
+      {10, c.cooperative_launch},                // CooperativeLaunch
       {15, 1},                                   // HostNativeAtomicSupported
       {16, c.integrated},                        // Integrated
       {19, l2_bytes},                            // L2CacheSize

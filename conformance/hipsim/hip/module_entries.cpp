@@ -169,6 +169,15 @@ HIPSIM_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes* out, const void
     return hipSuccess;
   });
 }
+/// The workgroups of that size that a compute unit holds at once.
+static int resident_groups(const Kernel& k, int threads, std::size_t dynamic_lds) {
+  const std::size_t lds = k.lds_bytes + dynamic_lds;
+  const int by_threads = 2048 / threads, by_lds = lds ? int(65536 / lds) : 32;
+  const int registers = int(k.vgpr_count) > 0 ? int(k.vgpr_count) : 1;
+  const int by_registers = 4 * 512 / registers * int(k.lanes) / threads;
+  return std::max(0, std::min({by_threads, by_lds, by_registers, 32}));
+}
+
 HIPSIM_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t handle,
                                                                             int threads,
                                                                             std::size_t dynamic_lds) {
@@ -176,12 +185,7 @@ HIPSIM_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*
     const auto function = r.functions.find(handle);
     if (!function) return hipErrorInvalidHandle;
     if (!blocks || threads <= 0) return hipErrorInvalidValue;
-    const Kernel& k = *function->kernel;
-    const std::size_t lds = k.lds_bytes + dynamic_lds;
-    const int by_threads = 2048 / threads, by_lds = lds ? int(65536 / lds) : 32;
-    const int registers = int(k.vgpr_count) > 0 ? int(k.vgpr_count) : 1;
-    const int by_registers = 4 * 512 / registers * int(k.lanes) / threads;
-    *blocks = std::max(0, std::min({by_threads, by_lds, by_registers, 32}));
+    *blocks = resident_groups(*function->kernel, threads, dynamic_lds);
     return hipSuccess;
   });
 }
@@ -200,6 +204,32 @@ HIPSIM_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned gr
     if (const hipError_t error = prepare_launch(*function, shape, parameters, extra, work);
         error != hipSuccess)
       return error;
+    enqueue(r, stream, std::move(work));
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_x,
+                                                          unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                                          unsigned block_y, unsigned block_z,
+                                                          unsigned dynamic_lds, hipStream_t stream_handle,
+                                                          void** parameters) {
+  return device_entry("hipModuleLaunchCooperativeKernel", [&](Runtime& r, Device&) {
+    const auto function = r.functions.find(handle);
+    const auto stream = stream_of(r, stream_handle);
+    if (!function || !stream) return hipErrorInvalidHandle;
+    if (function->device != stream->device) return hipErrorInvalidDevice;
+    const DeviceConfig& device = r.devices[std::size_t(stream->device)]->config;
+    if (!device.cooperative_launch) return hipErrorNotSupported;
+    const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_lds};
+    KernelWork work;
+    if (const hipError_t error = prepare_launch(*function, shape, parameters, nullptr, work);
+        error != hipSuccess)
+      return error;
+    const std::uint64_t groups = std::uint64_t(grid_x) * grid_y * grid_z;
+    const int held = resident_groups(*function->kernel, int(block_x * block_y * block_z), dynamic_lds);
+    if (groups > std::uint64_t(held) * std::uint64_t(device.compute_units))
+      return hipErrorCooperativeLaunchTooLarge;
+    work.launch.cooperative = true;
     enqueue(r, stream, std::move(work));
     return hipSuccess;
   });

@@ -41,7 +41,7 @@ void take(const json& object, const char* name, T& value) {
 DeviceConfig read_device(const json& object) {
   require_names(object, "a device",
                 {"arch", "name", "compute_units", "memory_mib", "wave_size", "xnack", "sramecc", "integrated",
-                 "memory_pools"});
+                 "memory_pools", "cooperative_launch"});
   DeviceConfig d;
   take(object, "arch", d.architecture);
   const unsigned generation = generation_of(d.architecture);
@@ -60,6 +60,7 @@ DeviceConfig read_device(const json& object) {
   take(object, "sramecc", d.sramecc);
   take(object, "integrated", d.integrated);
   take(object, "memory_pools", d.memory_pools);
+  take(object, "cooperative_launch", d.cooperative_launch);
   std::uint64_t mebibytes = d.memory_bytes >> 20;
   take(object, "memory_mib", mebibytes);
   d.memory_bytes = mebibytes << 20;

@@ -44,7 +44,8 @@ struct DeviceConfig {
   std::string name = "Simulated AMD Instinct", architecture = "gfx90a";
   int compute_units = 104, wave_size = 64;
   std::uint64_t memory_bytes = 1ull << 30;
-  bool xnack = false, sramecc = true, integrated = false, memory_pools = true;
+  bool xnack = false, sramecc = true, integrated = false, memory_pools = true,
+       cooperative_launch = true;
   /// As in gcnArchName: "gfx90a:sramecc+:xnack-".
   std::string target_name() const;
 };

@@ -191,19 +191,20 @@ weir_result Held::fill(weir_stream stream, weir_allocation to, std::uint64_t at,
 // -- kernels and graphs
 
 weir_result Held::kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
-  if (!launch || (launch->argument_bytes && !launch->arguments))
-    return next_.kernel_launch(stream, launch, status);
+  if (!launch) return next_.kernel_launch(stream, launch, status);
+  const weir_launch copy = sdk::read_struct(launch, "launch");
+  if (copy.argument_bytes && !copy.arguments) return next_.kernel_launch(stream, launch, status);
   // 16 bytes at a time, so that the copy has the alignment of the arguments.
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
-  std::vector<Unit> arguments((launch->argument_bytes + sizeof(Unit) - 1) / sizeof(Unit));
-  if (launch->argument_bytes) std::memcpy(arguments.data(), launch->arguments, launch->argument_bytes);
-  const weir_launch copy = *launch;
+  std::vector<Unit> arguments((copy.argument_bytes + sizeof(Unit) - 1) / sizeof(Unit));
+  if (copy.argument_bytes) std::memcpy(arguments.data(), copy.arguments, copy.argument_bytes);
   return hold(
       stream,
       [this, stream, copy, arguments = std::move(arguments)](weir_status* e) {
         weir_launch held = copy;
+        held.struct_size = sizeof held;
         held.arguments = copy.arguments ? arguments.data() : nullptr;
         return next_.kernel_launch(stream, &held, e);
       },

@@ -144,6 +144,15 @@ weir_result Validate::kernel_get_info(weir_kernel handle, weir_kernel_info* info
   return next.kernel_get_info(kernel->real, info, status);
 }
 
+weir_result Validate::kernel_max_cooperative_blocks(weir_kernel handle, std::uint32_t block_threads,
+                                                    std::uint32_t dynamic_shared_bytes,
+                                                    std::uint32_t* out_blocks, weir_status* status) {
+  const std::shared_ptr<Kernel> kernel = live<Kernel>(handle, "kernel");
+  out_argument(out_blocks, "out_blocks");
+  return next.kernel_max_cooperative_blocks(kernel->real, block_threads, dynamic_shared_bytes, out_blocks,
+                                            status);
+}
+
 Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_launch* asked) {
   if (!asked) refuse("null", "launch is null");
   PreparedLaunch prepared;
@@ -188,6 +197,12 @@ void Validate::check_shape(const Kernel& kernel, const Device& device, const wei
              launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
              launch.block[2], describe(device).c_str());
   }
+  if (launch.flags & ~std::uint32_t{WEIR_LAUNCH_COOPERATIVE})
+    refuse("argument", "kernel '%s': flags is 0x%x; expected 0 or WEIR_LAUNCH_COOPERATIVE", symbol,
+           launch.flags);
+  if (launch.flags && device.info.struct_size && !(device.info.capabilities & WEIR_CAP_COOPERATIVE_LAUNCH))
+    refuse("argument", "kernel '%s' is launched cooperatively on %s, which has no cooperative launches",
+           symbol, describe(device).c_str());
   const std::uint32_t expected = kernel.argument_bytes + kernel.tail_bytes;
   if (launch.argument_bytes != expected)
     refuse("argument", "kernel '%s': argument_bytes is %u; expected %u", symbol, launch.argument_bytes,

@@ -109,6 +109,9 @@ class Validate {
                               weir_status* status);
   weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status);
   weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status);
+  weir_result kernel_max_cooperative_blocks(weir_kernel kernel, std::uint32_t block_threads,
+                                            std::uint32_t dynamic_shared_bytes, std::uint32_t* out_blocks,
+                                            weir_status* status);
 
   // graphs.cpp
   weir_result graph_create(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,

@@ -149,6 +149,8 @@ std::string capability_name(weir_capability capability) {
       return "EXTERNAL_MEMORY";
     case WEIR_CAP_CODE_COMPILE:
       return "CODE_COMPILE";
+    case WEIR_CAP_COOPERATIVE_LAUNCH:
+      return "COOPERATIVE_LAUNCH";
   }
   return "an unknown capability";
 }

@@ -145,6 +145,36 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
+      // flags has `extent` elements. Each iteration raises its flag, then polls that of the iteration `by`
+      // after
+      // it, around the end, up to `rounds` times; result[i] = 1 if it became nonzero
+      {"ring", {array, array, i64, i64, i64}, with_head("ring", R"(  param @flags : array<i32, 1>
+  param @result : array<i32, 1>
+  param @by : i64
+  param @rounds : i64
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %count = extent @flags, 0 : i64
+  %by = arg @by : i64
+  %rounds = arg @rounds : i64
+  %none = const 0 : i32
+  %raised = const 1 : i32
+  parallel (%i) in (%zero to %count) {
+    %before = atomic.exchange @flags[%i], %raised : i32
+    %far = add %i, %by : i64
+    %other = rem %far, %count : i64
+    for %k = %zero to %rounds step %one {
+      %seen = atomic.add @flags[%other], %none : i32
+      %met = ne %seen, %none : bool
+      if %met {
+        store @result[%i], %raised
+        break
+      }
+    }
+  }
+}
+)")},
       // Values of every size in one argument block: out[0..5] = a, b, c, d, bits of e, bits of f
       {"sizes", {array, i64, f64, i32, f32, i16, i8}, with_head("sizes", R"(  param @out : array<i64, 1>
   param @a : i64

@@ -162,7 +162,7 @@ std::string version_text(std::uint32_t version) {
 json described_device() {
   const weir_device_info& filled = info();
   json capabilities = json::array(), targets = json::array();
-  for (std::uint64_t bit = 1; bit <= WEIR_CAP_CODE_COMPILE; bit <<= 1)
+  for (std::uint64_t bit = 1; bit <= WEIR_CAP_COOPERATIVE_LAUNCH; bit <<= 1)
     if (has(bit)) capabilities.push_back(capability_name(static_cast<weir_capability>(bit)));
   for (std::uint32_t i = 0; i < filled.code_target_count && i < WEIR_MAX_CODE_TARGETS; ++i)
     targets.push_back(std::string(filled.code_targets[i].format) + " for " + filled.code_targets[i].target);

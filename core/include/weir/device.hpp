@@ -48,6 +48,7 @@ enum class Capability : std::uint64_t {
   graphs = 1u << 9,
   external_memory = 1u << 10,
   code_compile = 1u << 11,
+  cooperative_launch = 1u << 12,
 };
 
 /// A code object format that a device loads and its newest target: {"ptx", "sm_90"}.

@@ -31,13 +31,15 @@ enum class LoweringPath : std::uint8_t {
   reduce_final,   ///< the chunks' results into one, and the statements after the reduction
   group_loops,    ///< CPU: the threads of a group in loops between its barriers
   group_blocks,   ///< GPU: a block for each group
-  phases,         ///< several loops, one after the other or repeatedly, in one block
+  phases,         ///< several loops, one after the other or repeatedly, in one block unless grid_phases
   private_sums,   ///< additions of floats to one element, gathered in registers
   region,         ///< the stream blocks of a region, each in a block of its own
   long_body,      ///< GPU: an iteration of many statements per thread of a small block, with loads early
+  grid_phases,    ///< GPU: phases that all blocks of a cooperative launch run, with barriers of the grid
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::long_body) + 1;
+inline constexpr std::uint32_t lowering_path_count =
+    static_cast<std::uint32_t>(LoweringPath::grid_phases) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

@@ -51,6 +51,10 @@ constexpr bool generates(std::string_view format) noexcept {
     if (known == format) return true;
   return false;
 }
+/// Whether tasks for a format may be cooperative.
+constexpr bool generates_cooperative(std::string_view format) noexcept {
+  return format == "ptx" || format == "hsaco";
+}
 /// "elf-x86_64, ptx, hsaco and spirv-vulkan"
 inline std::string list_of_formats() {
   std::string list(formats[0]);
@@ -107,5 +111,5 @@ class Compiler {
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 5;
+inline constexpr std::uint32_t weir_codegen_abi = 6;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

@@ -58,9 +58,9 @@ void fields(auto& archive, Is<ir::TaskArgument> auto& argument) {
 }
 
 void fields(auto& archive, Is<ir::Task> auto& task) {
-  auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, partials_offset,
-         result_offset, reduce_type, reduce_kind, location] = task;
-  archive(name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged,
+  auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, cooperative,
+         partials_offset, result_offset, reduce_type, reduce_kind, location] = task;
+  archive(name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, cooperative,
           partials_offset, result_offset, reduce_type, reduce_kind, location);
 }
 

@@ -23,7 +23,8 @@ enum class TaskKind : std::uint8_t {
   /// compute. One block runs the phases one after the other, with a barrier after each; grid 1. The body of a
   /// phase is that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the
   /// chunks are combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others
-  /// that of the result.
+  /// that of the result. In a `cooperative` task, all blocks of the launch share each loop, with a barrier of
+  /// the grid after it, and thread 0 of block 0 runs what one thread runs.
   /// Or the body is one `region`, each of whose stream blocks holds such statements; grid up to their number.
   /// Each block of the launch runs its share of them.
   phases
@@ -41,7 +42,8 @@ struct TaskArgument {
     site_base,   ///< u32: added to site numbers, so that one record serves all kernels
     print,       ///< address of the stream's print buffer (ir/print_buffer.hpp), like `array`
     launch,      ///< u32: number of the launch, in the order of the stream; for prints
-    repetition   ///< i64: number of the repetition at depth `index`, see Op::repetition
+    repetition,  ///< i64: number of the repetition at depth `index`, see Op::repetition
+    barrier      ///< address of word `index` of the launch's grid barriers, like `array`
   };
   Kind kind;
   std::uint16_t parameter = 0;
@@ -51,7 +53,8 @@ struct TaskArgument {
   std::uint32_t size = 8;
 
   bool is_address() const noexcept {
-    return kind == Kind::array || kind == Kind::scratch || kind == Kind::error || kind == Kind::print;
+    return kind == Kind::array || kind == Kind::scratch || kind == Kind::error || kind == Kind::print ||
+           kind == Kind::barrier;
   }
 };
 
@@ -75,6 +78,12 @@ constexpr std::uint64_t reduce_chunk(std::uint64_t n) noexcept {
 inline constexpr std::uint32_t reduce_header = 64;
 inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chunks;
 
+/// The words of a launch on which the blocks of cooperative tasks wait for each other, a u32 each, far enough
+/// apart to share no cache line. Tasks that may run at the same time use different words. The lower 31 bits
+/// of a word are 0 whenever no launch uses it.
+inline constexpr std::uint32_t grid_barriers = 8;
+inline constexpr std::uint32_t grid_barrier_bytes = 128;
+
 struct Task {
   std::string name;  ///< symbol in the code object: [A-Za-z0-9_], unique in its kernel
   TaskKind kind = TaskKind::serial;
@@ -88,6 +97,8 @@ struct Task {
   std::uint32_t local_count = 0;
   std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
   bool merged = false;     ///< the loop replaces several of the kernel
+  /// All blocks of a task of phases run its loops, so that they must be resident at once.
+  bool cooperative = false;
   /// reduce tasks: the offset in the scratch memory of the chunks' reduce_bytes, and that of the result.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;
@@ -100,6 +111,23 @@ struct Task {
 inline std::size_t region_blocks(const Task& task) noexcept {
   const auto& statements = task.body.statements;
   return !statements.empty() && statements.back().op == Op::region ? statements.back().bodies.size() : 1;
+}
+
+/// Whether one thread of the grid runs the end of a phase: a serial one, or the combination of a reduction.
+inline bool ends_in_one_thread(const Statement& phase) noexcept {
+  const auto& statements = phase.bodies.front().statements;
+  return statements.empty() || statements.back().op != Op::parallel;
+}
+
+/// Whether statement `i` of a block is a phase that ends in one thread, which also runs all of the next
+/// phase. Other threads then need not wait for it in between.
+inline bool continues_in_one_thread(const Block& block, std::size_t i) noexcept {
+  const auto& statements = block.statements;
+  if (i + 1 >= statements.size() || statements[i].op != Op::phase || statements[i + 1].op != Op::phase)
+    return false;
+  const auto& next = statements[i + 1].bodies.front().statements;
+  return ends_in_one_thread(statements[i]) && (next.empty() || next.back().op != Op::reduce) &&
+         ends_in_one_thread(statements[i + 1]);
 }
 
 }  // namespace weir::ir

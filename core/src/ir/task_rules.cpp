@@ -77,6 +77,8 @@ class TaskRules {
   void check() {
     check_loop();
     check_arguments();
+    if (task_.cooperative && (task_.kind != TaskKind::phases || region_blocks(task_) > 1))
+      report("a cooperative task is one of phases without a region");
   }
 
  private:
@@ -166,6 +168,7 @@ class TaskRules {
     for (const auto d : needs.repetitions)
       expect(TaskArgument::Kind::repetition, 0, d, "the number of a repetition");
     if (needs.launch_key) expect(TaskArgument::Kind::launch_key, 0, 0, "the launch key");
+    if (needs.barrier) expect(TaskArgument::Kind::barrier, 0, 0, "a barrier of the grid");
   }
 
   void expect(TaskArgument::Kind kind, std::size_t parameter, std::uint8_t index, const std::string& what) {
@@ -192,6 +195,7 @@ ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task) {
   needs.arrays.resize(kernel.parameters.size());
   gather(kernel, task.body, task.kind == TaskKind::phases, needs);
   if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.scratch = true;
+  needs.barrier = task.cooperative;
   return needs;
 }
 

@@ -20,6 +20,7 @@ struct ArgumentNeeds {
   bool error = false;
   bool launch_key = false;
   bool print = false;
+  bool barrier = false;
 };
 ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task);
 

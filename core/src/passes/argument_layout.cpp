@@ -32,6 +32,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
   if (needs.scratch) add(Kind::scratch, 0, 0, ScalarType::u64, address_bytes);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, address_bytes);
   if (needs.print) add(Kind::print, 0, 0, ScalarType::u64, address_bytes);
+  if (needs.barrier) add(Kind::barrier, 0, 0, ScalarType::u64, address_bytes);
   for (std::size_t p = 0; p < count; ++p) {
     for (const std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
     const ScalarType type = kernel.parameters[p].element.scalar;

@@ -52,6 +52,22 @@ std::string_view symbol_end(ir::TaskKind kind) {
   return "task";
 }
 
+/// The barriers of the grid in a cooperative task that runs each statement once.
+std::uint32_t count_barriers(const ir::Block& block) {
+  std::uint32_t barriers = 0;
+  for (std::size_t i = 0; i < block.statements.size(); ++i) {
+    const ir::Statement& s = block.statements[i];
+    if (s.op == ir::Op::phase) {
+      const auto& inner = s.bodies.front().statements;
+      barriers += !inner.empty() && inner.back().op == ir::Op::reduce;
+      barriers += !ir::continues_in_one_thread(block, i);
+    } else {
+      for (const ir::Block& body : s.bodies) barriers += count_barriers(body);
+    }
+  }
+  return barriers;
+}
+
 /// Whether a block contains a loop. A loop of one iteration, which fuse() makes for a `continue`, is none.
 class LoopSearch {
  public:
@@ -94,6 +110,7 @@ class Planner {
     place_scratch(draft_);
     build_tasks();
     number_regions();
+    number_barriers();
     plan_.parameters = find_uses(kernel_);
     plan_.scratch_bytes = draft_.scratch_bytes;
     return std::move(plan_);
@@ -255,6 +272,9 @@ class Planner {
   }
 
   void add_phases(ir::Task task, Bounds& bounds, std::size_t begin, std::size_t end) {
+    // Stream blocks past the number of barriers run at the same time as others.
+    task.cooperative = options_.cooperative && !options_.phases &&
+                       draft_.segments[begin].block < static_cast<std::int32_t>(ir::grid_barriers);
     PlannedTask& planned = add(std::move(task), draft_.segments[begin]);
     const std::vector<TaskCost> costs = estimate_phases(planned.task);
     planned.cost_is_exact = std::ranges::all_of(costs, &TaskCost::exact);
@@ -274,6 +294,7 @@ class Planner {
       planned.phases[first].cost = cost++->operations;
     }
     planned.title = title(planned.task, planned.phases);
+    planned.barriers = count_barriers(planned.task.body);
   }
 
   std::string title(const ir::Task& task, const std::vector<PlannedLoop>& loops) const {
@@ -357,6 +378,17 @@ class Planner {
         if (number >= 0) plan_.region_blocks.push_back(blocks);
       }
       begin = end;
+    }
+  }
+
+  // Stream blocks of a region run at the same time.
+  void number_barriers() {
+    for (PlannedTask& planned : plan_.tasks) {
+      if (!planned.task.cooperative) continue;
+      plan_.has_cooperative = true;
+      for (ir::TaskArgument& argument : planned.task.arguments)
+        if (argument.kind == ir::TaskArgument::Kind::barrier)
+          argument.index = static_cast<std::uint8_t>(std::max(planned.block, 0));
     }
   }
 

@@ -75,6 +75,7 @@ struct PlannedTask : LoopBounds {
   std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
   bool keeps_loops = false;           ///< iterations of a merged task contain loops of several iterations
   std::vector<PlannedLoop> phases;    ///< the loops of a task of phases, else empty
+  std::uint32_t barriers = 0;         ///< of the grid, in a cooperative task that runs each statement once
   std::string title;                  ///< of a merged task or one of phases: its name and its loops' lines
 
   /// The name for profiles.
@@ -109,6 +110,7 @@ struct Plan {
   bool prints = false;                 ///< some task needs the stream's print buffer
   bool has_merged = false;             ///< some task was merged from several loops
   bool has_independent = false;        ///< some region is not in the kernel
+  bool has_cooperative = false;        ///< some task needs the launch's grid barriers
 };
 
 /// The memory traffic of an iteration; nothing if an inner loop accesses an array, as its share is unknown.
@@ -124,6 +126,8 @@ struct PlanOptions {
   /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition only the device
   /// knows is always one task.
   bool phases = false;
+  /// Makes the tasks of such a `repeat` cooperative. Not with `phases`.
+  bool cooperative = false;
   /// Makes regions of loops that do not depend on each other; with `phases`, only of all loops together.
   bool concurrency = false;
 };

@@ -222,6 +222,13 @@ LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept {
   return {&kernel, block_count(launch), launch};
 }
 
+weir_result kernel_max_cooperative_blocks(weir_kernel, uint32_t, uint32_t, uint32_t*, weir_status* status) {
+  return guarded(status, [] {
+    fail(WEIR_ERROR_UNSUPPORTED,
+         "the CPU driver has no cooperative launches: the blocks of a launch share its threads");
+  });
+}
+
 weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");

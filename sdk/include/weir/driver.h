@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Weir driver interface, ABI version 1.3. Additions of later versions than 1.0 are marked: (1.1), (1.2),
- * (1.3).
+ * The Weir driver interface, ABI version 1.4. Additions of later versions than 1.0 are marked: (1.1), (1.2),
+ * (1.3), (1.4).
  *
  * A driver is a shared object that exports one symbol, `weir_driver_entry`. The host (libweir) calls it once
  * and passes the range of ABI versions that it supports. The driver returns a table of functions, or an error
@@ -16,7 +16,7 @@
  *
  *   { "name": "cuda",                             the table's name
  *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
- *     "abi": { "min": "1.0", "max": "1.3" },      the ABI versions that the library supports
+ *     "abi": { "min": "1.0", "max": "1.4" },      the ABI versions that the library supports
  *     "architecture": "x86_64",                   as printed by `uname -m`
  *     "vendor_libraries": ["libcuda.so.1"],       libraries opened at run time; optional
  *     "description": "NVIDIA GPUs",               optional
@@ -72,7 +72,7 @@ extern "C" {
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
-#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 3)
+#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 4)
 
 /* ----------------------------------------------------------------------------------- results -- */
 
@@ -137,7 +137,8 @@ enum weir_capability {
   WEIR_CAP_CONCURRENT_STREAMS = 1u << 8,        /* work of different streams can overlap */
   WEIR_CAP_GRAPHS = 1u << 9,                    /* (1.1) graph_create and the other graph functions */
   WEIR_CAP_EXTERNAL_MEMORY = 1u << 10,          /* (1.2) memory_wrap; needs WEIR_CAP_DEVICE_ADDRESS */
-  WEIR_CAP_CODE_COMPILE = 1u << 11              /* (1.3) code_compile */
+  WEIR_CAP_CODE_COMPILE = 1u << 11,             /* (1.3) code_compile */
+  WEIR_CAP_COOPERATIVE_LAUNCH = 1u << 12        /* (1.4) WEIR_LAUNCH_COOPERATIVE, kernel_max_cooperative_blocks */
 };
 
 /* The form in which kernels of a device receive arrays; see weir_parameter. */
@@ -294,6 +295,15 @@ typedef struct weir_kernel_info {
   uint32_t lanes;             /* as in weir_device_info */
 } weir_kernel_info;
 
+/* (1.4) */
+enum weir_launch_flags {
+  /* [COOPERATIVE_LAUNCH] All blocks of the launch are resident at once, and each makes progress while others wait.
+   * Blocks may wait for one another through device memory. Such a launch may have to wait for other work of the device
+   * to end, and need not run concurrently with work of other streams. The grid has at most as many blocks as
+   * kernel_max_cooperative_blocks returns for its block and its dynamic shared bytes. */
+  WEIR_LAUNCH_COOPERATIVE = 1
+};
+
 typedef struct weir_launch {
   uint32_t struct_size;
   uint32_t grid[3];  /* blocks, each at least 1 */
@@ -302,6 +312,9 @@ typedef struct weir_launch {
   uint32_t argument_bytes;
   weir_kernel kernel;
   const void *arguments; /* `argument_bytes` bytes, copied before kernel_launch returns */
+  uint32_t flags;        /* (1.4) enum weir_launch_flags. A driver of an older version ignores it, so the host sets it
+                          * only if the device has the capability of the flag */
+  uint32_t reserved;     /* 0 */
 } weir_launch;
 
 /* Runs on a thread of the driver, in the default floating-point environment, when the stream reaches it; must
@@ -520,7 +533,9 @@ typedef struct weir_driver_table {
 
   /* (required) Submits. Returns WEIR_ERROR_INVALID for a grid or block dimension of 0 or above the device's
    * limit, for a block of more than max_block_threads threads, for static and dynamic shared bytes that
-   * together exceed max_shared_bytes, and for `argument_bytes` other than the layout's. A failure on the
+   * together exceed max_shared_bytes, and for `argument_bytes` other than the layout's. Also for unknown flags,
+   * and for a cooperative grid of more blocks than kernel_max_cooperative_blocks returns; the message names both
+   * numbers. Returns WEIR_ERROR_UNSUPPORTED for WEIR_LAUNCH_COOPERATIVE without its capability. A failure on the
    * device is reported by a later call on the stream. */
   weir_result (*kernel_launch)(weir_stream stream, const weir_launch *launch, weir_status *status);
 
@@ -532,14 +547,15 @@ typedef struct weir_driver_table {
   /* -- graphs (1.1): work described once and submitted repeatedly, each time with one call -- */
 
   /* [GRAPHS] Creates a graph of `count` nodes, at least 1 and limited by memory only, ready for launch. Nodes
-   * without a dependency between them may run concurrently. Arguments are checked as by the calls of the nodes' kinds, before
+   * without a dependency between them may run concurrently. Returns WEIR_ERROR_UNSUPPORTED for nodes with
+   * WEIR_LAUNCH_COOPERATIVE if the vendor's graphs cannot hold them; the host then uses streams. Arguments are checked as by the calls of the nodes' kinds, before
    * anything is created. Allocations and modules used by the graph must live until its last launch is
    * complete. May block. */
   weir_result (*graph_create)(weir_device device, uint32_t count, const weir_graph_node *const *nodes,
                               weir_graph *out_graph, weir_status *status);
 
   /* [GRAPHS] Gives node `index` new parameters for later launches; launches already submitted keep theirs.
-   * The node's kind and kernel must not change: another kind or kernel returns WEIR_ERROR_INVALID. Its
+   * The node's kind, kernel and launch flags must not change: others return WEIR_ERROR_INVALID. Its
    * dependencies stay as they are and are not read. Returns WEIR_ERROR_UNSUPPORTED, with nothing changed, if
    * the vendor cannot make this change; the host then creates a new graph. Does not block. The caller
    * serialises update, launch and destroy of one graph. */
@@ -579,6 +595,15 @@ typedef struct weir_driver_table {
    * with the same message of the vendor's compiler. May block while the vendor compiles. Waits for no submitted work. */
   weir_result (*code_compile)(weir_device device, const weir_code_object *object, weir_code_receiver receive, void *user,
                               weir_status *status);
+
+  /* -- cooperative launches (1.4) -- */
+
+  /* [COOPERATIVE_LAUNCH] The largest number of blocks of `block_threads` threads that a cooperative launch of the kernel
+   * may have, on the whole device and while no other work runs on it; the same at every call. It is 0 if the device
+   * holds no such block. Returns WEIR_ERROR_INVALID for threads and shared bytes that kernel_launch refuses. Waits for
+   * no submitted work. */
+  weir_result (*kernel_max_cooperative_blocks)(weir_kernel kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes,
+                                               uint32_t *out_blocks, weir_status *status);
 } weir_driver_table;
 
 /* --------------------------------------------------------------------------------- entry point -- */
@@ -636,7 +661,8 @@ WEIR_ABI_ASSERT(sizeof(weir_parameter) == 12);
 WEIR_ABI_ASSERT(sizeof(weir_buffer_argument) == 16);
 WEIR_ABI_ASSERT(sizeof(weir_kernel_layout) == 24);
 WEIR_ABI_ASSERT(sizeof(weir_kernel_info) == 24);
-WEIR_ABI_ASSERT(sizeof(weir_launch) == 56);
+WEIR_ABI_ASSERT(offsetof(weir_launch, flags) == 56);
+WEIR_ABI_ASSERT(sizeof(weir_launch) == 64);
 WEIR_ABI_ASSERT(sizeof(weir_graph_node) == 96);
 WEIR_ABI_ASSERT(sizeof(weir_host) == 12);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, name) == 8);
@@ -644,7 +670,8 @@ WEIR_ABI_ASSERT(offsetof(weir_driver_table, device_count) == 32);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, graph_create) == 32 + 36 * sizeof(void *));
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, memory_wrap) == 32 + 40 * sizeof(void *));
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, code_compile) == 32 + 41 * sizeof(void *));
-WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 42 * sizeof(void *));
+WEIR_ABI_ASSERT(offsetof(weir_driver_table, kernel_max_cooperative_blocks) == 32 + 42 * sizeof(void *));
+WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 43 * sizeof(void *));
 #endif
 #undef WEIR_ABI_ASSERT
 

@@ -462,6 +462,7 @@ static TABLE: Table = Table(weir_driver_table {
     graph_destroy: None,
     memory_wrap: None,
     code_compile: None,
+    kernel_max_cooperative_blocks: None,
 });
 
 /// # Safety

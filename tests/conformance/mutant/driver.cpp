@@ -31,7 +31,9 @@ const weir_driver_table& spoilt_table() {
       add_compiler(made);
       return made;
     }
-    for (const Mutant& mutant : all()) {
+    std::vector<Mutant> mutants = all();
+    mutants.insert(mutants.end(), cooperative_mutants().begin(), cooperative_mutants().end());
+    for (const Mutant& mutant : mutants) {
       if (std::string_view(mutant.name) != chosen) continue;
       mutant.apply(made);
       return made;
@@ -107,7 +109,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
   if (!in_range && !faults.accepts_any_version && !faults.version_past_the_host) {
     if (faults.touches_the_table) *out_table = nullptr;
     const weir_result code = faults.wrong_code ? WEIR_ERROR_UNSUPPORTED : WEIR_ERROR_ABI;
-    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.3");
+    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.4");
   }
   *out_table = &table;
   if (faults.another_table_each_time) *out_table = new weir_driver_table(table);

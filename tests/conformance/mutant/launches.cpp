@@ -264,6 +264,30 @@ std::span<const Mutant> launch_mutants() {
            return result;
          };
        }},
+      {"launch-flags-unchecked", "unknown launch flags are refused",
+       [](Table& t) {
+         t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
+           Launch known = *l;
+           known.flags &= WEIR_LAUNCH_COOPERATIVE;
+           return real().kernel_launch(s, &known, e);
+         };
+       }},
+      {"launch-cooperative-flag-ignored", "cooperative launches without the capability are unsupported",
+       [](Table& t) {
+         t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
+           Launch ordinary = *l;
+           ordinary.flags &= ~std::uint32_t{WEIR_LAUNCH_COOPERATIVE};
+           return real().kernel_launch(s, &ordinary, e);
+         };
+       }},
+      {"launch-flags-past-the-size", "no flags are read past struct_size",
+       [](Table& t) {
+         t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
+           Launch whole = *l;
+           whole.struct_size = sizeof whole;
+           return real().kernel_launch(s, &whole, e);
+         };
+       }},
       {"launch-large-arguments-cut", "large argument blocks arrive whole",
        [](Table& t) { t.kernel_launch = with_arguments<cut>; }},
       {"launch-small-values-lost", "values of every size arrive",

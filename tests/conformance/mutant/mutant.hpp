@@ -35,6 +35,8 @@ std::span<const Mutant> code_mutants();
 std::span<const Mutant> thread_mutants();
 std::span<const Mutant> hole_mutants();
 std::span<const Mutant> compiling_mutants();
+/// For drivers with cooperative launches, which the CPU driver lacks; not in all().
+std::span<const Mutant> cooperative_mutants();
 
 /// Gives the table a correct code_compile, which makes code of this format.
 void add_compiler(weir_driver_table& table);

@@ -87,7 +87,8 @@ constexpr std::array slot_names = {"device_count",
                                    "graph_launch",
                                    "graph_destroy",
                                    "memory_wrap",
-                                   "code_compile"};
+                                   "code_compile",
+                                   "kernel_max_cooperative_blocks"};
 
 template <std::size_t Slot, auto Member, class Function>
 struct Forward;
@@ -241,6 +242,7 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(39, graph_destroy);
   WEIR_FORWARD(40, memory_wrap);
   WEIR_FORWARD(41, code_compile);
+  WEIR_FORWARD(42, kernel_max_cooperative_blocks);
 #undef WEIR_FORWARD
   table.device_open = open_device;
   table.device_get_info = get_info;

@@ -201,8 +201,11 @@ void define_scalar_control(OperationTable& t) {
     t.add(name, memory(nothing));
   // A sleeping wave waits for another one, so the other waves run.
   for (const char* name : {"s_sleep", "s_sleep_var"})
-    t.add(name, memory([](Wave&, const Instruction&) {
-            std::this_thread::sleep_for(std::chrono::microseconds(5));
+    t.add(name, memory([](Wave& w, const Instruction&) {
+            if (w.group->cooperative)
+              w.state = WaveState::asleep;  // until its workgroup's next turn
+            else
+              std::this_thread::sleep_for(std::chrono::microseconds(5));
           }));
   t.add("unknown",
         memory([](Wave&, const Instruction& i) { throw Fault(FaultKind::unknown_instruction, i.problem); }));

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t round_single = 3u, round_double = 3u << 2, denorm
                                denormal_double = 3u << 6, dx10_clamp = 1u << 8, ieee = 1u << 9;
 }
 
-enum class WaveState : std::uint8_t { running, at_barrier, ended };
+enum class WaveState : std::uint8_t { running, asleep, at_barrier, ended };
 
 /// One wavefront: registers, position and mode. Vector registers are rows of 64 lanes.
 struct Wave {

@@ -21,6 +21,7 @@ struct Workgroup {
   /// Called for each race; throws if races are errors.
   void (*report_race)(const Wave& wave, const LdsRace& race) = nullptr;
   const void* launch = nullptr;  ///< for report_race
+  bool cooperative = false;      ///< it takes turns with all other workgroups of its launch
 };
 
 namespace aperture {

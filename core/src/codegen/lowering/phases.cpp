@@ -4,6 +4,7 @@
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/task_loops.hpp"
+#include "codegen/lowering/threads/grid_barrier.hpp"
 #include "codegen/targets/thread_model.hpp"
 
 namespace weir::codegen {
@@ -44,20 +45,26 @@ class Phases : private FunctionPart {
   }
 
   void lower(const ir::Block& block) {
-    for (const ir::Statement& s : block.statements) {
+    for (std::size_t i = 0; i < block.statements.size(); ++i) {
+      const ir::Statement& s = block.statements[i];
       const TaskFunction::LineScope line(f_, s);
-      if (s.op == ir::Op::repeat)
+      if (s.op == ir::Op::repeat) {
         repeat(s);
-      else if (s.op == ir::Op::phase)
+      } else if (s.op == ir::Op::phase) {
         phase(s);
-      else
+        if (ir::continues_in_one_thread(block, i))
+          barrier_of_block();
+        else
+          barrier();
+      } else {
         BodyLowering(f_, around_).lower(s);
+      }
     }
   }
 
  private:
-  /// All threads run the loop. The barrier at the end of a repetition lets all threads read the values that
-  /// control it before one thread writes them again.
+  /// All threads run the loop. A barrier at the end of a repetition lets all threads read the values that
+  /// control it before one thread writes them again. That of a last phase serves for it.
   void repeat(const ir::Statement& s) {
     Value* count = around_.value(s.operands.at(0));
     llvm::AllocaInst* number = stack_slot(b_.getInt64Ty(), 1, "repetition");
@@ -78,7 +85,8 @@ class Phases : private FunctionPart {
       b_.SetInsertPoint(body);
     }
     lower(s.bodies.back());
-    barrier();
+    const auto& last = s.bodies.back().statements;
+    if (last.empty() || last.back().op != ir::Op::phase) barrier();
     b_.CreateStore(b_.CreateAdd(i, i64(1)), number);
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
@@ -110,10 +118,16 @@ class Phases : private FunctionPart {
     f_.jump(end);
     end->moveAfter(&f_.function->back());
     b_.SetInsertPoint(end);
-    barrier();
   }
 
+  /// Of all threads that run the phases.
   void barrier() {
+    if (task_.cooperative)
+      grid_barrier(f_);
+    else
+      barrier_of_block();
+  }
+  void barrier_of_block() {
     if (device_.threads()) device_.threads()->barrier(b_);
   }
 
@@ -128,7 +142,10 @@ void lower_phases(TaskFunction& f, Iteration& around) {
     f.lowering.take(LoweringPath::region);
     return Phases(f, around).region(f.task.body.statements.back());
   }
-  if (const ThreadModel* threads = f.device.threads()) {  // other blocks return
+  if (f.task.cooperative && !f.device.threads()) f.fail("blocks of this target cannot wait for each other");
+  if (f.task.cooperative) {
+    f.lowering.take(LoweringPath::grid_phases);
+  } else if (const ThreadModel* threads = f.device.threads()) {  // other blocks return
     llvm::BasicBlock* first = f.new_block("phases");
     f.b.CreateCondBr(f.b.CreateICmpEQ(threads->block(f.b), f.i32(0)), first, f.return_block);
     f.b.SetInsertPoint(first);

@@ -77,6 +77,9 @@ void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& d
       case Kind::launch:
         launch_ = value;
         break;
+      case Kind::barrier:
+        barrier_ = value;
+        break;
     }
   }
 }
@@ -131,6 +134,10 @@ Value* TaskArguments::site_base() const {
 
 Value* TaskArguments::print_buffer() const {
   return expect(print_buffer_, "the print buffer");
+}
+
+Value* TaskArguments::barrier() const {
+  return expect(barrier_, "a barrier of the grid");
 }
 
 Value* TaskArguments::launch() const {

@@ -38,6 +38,8 @@ class TaskArguments {
   llvm::Value* print_buffer() const;
   /// The number of the launch, i32.
   llvm::Value* launch() const;
+  /// The word on which the blocks of a cooperative task wait for each other.
+  llvm::Value* barrier() const;
 
  private:
   using ByPart = std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*>;
@@ -54,6 +56,7 @@ class TaskArguments {
   llvm::Value* site_base_ = nullptr;
   llvm::Value* print_buffer_ = nullptr;
   llvm::Value* launch_ = nullptr;
+  llvm::Value* barrier_ = nullptr;
 };
 
 }  // namespace weir::codegen

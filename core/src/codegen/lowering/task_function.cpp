@@ -63,12 +63,12 @@ llvm::BasicBlock* TaskFunction::new_block(const char* name) {
 }
 
 llvm::Value* TaskFunction::block() {
-  return task.kind == ir::TaskKind::phases ? i32(0) : device.threads()->block(b);
+  return is_alone() ? i32(0) : device.threads()->block(b);
 }
 
 llvm::Value* TaskFunction::blocks() {
   const ThreadModel& threads = *device.threads();
-  return task.kind == ir::TaskKind::phases ? i32(1) : threads.grid(b, threads.block_threads(kernel, task));
+  return is_alone() ? i32(1) : threads.grid(b, threads.block_threads(kernel, task));
 }
 
 llvm::AllocaInst* TaskFunction::stack_slot(llvm::Type* type, std::uint64_t count, const char* name) {

@@ -37,9 +37,11 @@ struct TaskFunction {
   llvm::ConstantInt* i32(std::uint32_t v) { return b.getInt32(v); }
   llvm::BasicBlock* new_block(const char* name);
   /// Index of this block among the blocks that share a loop's iterations, and their count (i32). A phase
-  /// belongs to one block. On devices with threads().
+  /// belongs to one block, except in cooperative tasks. On devices with threads().
   llvm::Value* block();
   llvm::Value* blocks();
+  /// Whether one block runs each loop.
+  bool is_alone() const { return task.kind == ir::TaskKind::phases && !task.cooperative; }
   /// Uninitialised stack memory in the entry block.
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().

@@ -197,6 +197,10 @@ class AmdgpuModel final : public GpuModel {
     b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
   }
 
+  void pause(Builder& b) const override {
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_sleep, {}, {b.getInt32(1)});  // 64 clock cycles
+  }
+
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
     if (function != ir::MathFunction::rsqrt || !args[0]->getType()->isFloatTy()) return nullptr;
     return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_rsq, {args[0]->getType()}, {args[0]});  // 1 ULP

@@ -29,7 +29,8 @@ constexpr std::uint32_t counting_threads = 512;
 // For loops with long bodies, at least the threads that run together.
 constexpr std::uint32_t least_threads = 32;
 
-// One block runs all phases. A thread can still have 128 registers.
+// A block runs all phases alone, or with as few others as fill the device. A thread can still have 128
+// registers.
 constexpr std::uint32_t phase_threads = 512;
 
 constexpr std::size_t padding = ~std::size_t{0};
@@ -142,7 +143,8 @@ Share GpuModel::share(Builder& b, llvm::Function&, const ir::Kernel& kernel, con
                       bool) const {
   const std::uint32_t size = block_threads(kernel, task);
   llvm::Type* wide = b.getInt64Ty();
-  if (task.kind == ir::TaskKind::phases) return {b.CreateZExt(thread(b), wide), n, b.getInt64(size)};
+  if (task.kind == ir::TaskKind::phases && !task.cooperative)
+    return {b.CreateZExt(thread(b), wide), n, b.getInt64(size)};
   Value* block = b.CreateZExt(this->block(b), wide);
   Value* step = b.CreateMul(b.CreateZExt(grid(b, size), wide), b.getInt64(size), "", true, true);
   Value* begin = b.CreateMul(block, b.getInt64(size), "", true, true);

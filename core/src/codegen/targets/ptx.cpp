@@ -202,6 +202,13 @@ class PtxModel final : public GpuModel {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(~0u)});
   }
 
+  // The causality order of PTX's memory model is transitive over barriers and fences.
+  bool fences_for_block() const override { return true; }
+  void pause(Builder& b) const override {
+    constexpr std::uint32_t nanoseconds = 20;
+    if (ptx_ >= 63) b.CreateIntrinsic(llvm::Intrinsic::nvvm_nanosleep, {}, {b.getInt32(nanoseconds)});
+  }
+
   Value* opaque(Builder& b, Value* v) const override {
     auto* const type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
     const char* const same = v->getType()->isIntegerTy(64) ? "=l,0" : "=r,0";

@@ -36,6 +36,11 @@ class ThreadModel {
   virtual void barrier(Builder& b) const = 0;
   /// A barrier for the lanes that run together.
   virtual void barrier_of_lanes(Builder& b) const = 0;
+  /// Whether a fence of one thread, between two barriers of its block, orders the accesses of all threads of
+  /// the block for the device. Otherwise each thread needs a fence of its own.
+  virtual bool fences_for_block() const { return false; }
+  /// Lets other waves run while this thread waits for another block.
+  virtual void pause(Builder&) const {}
   /// The i32 or i64 `v`, unknown to LLVM's passes: no sum or product of it becomes a variable of a loop.
   virtual llvm::Value* opaque(Builder&, llvm::Value* v) const { return v; }
   /// The address space of the block's memory.

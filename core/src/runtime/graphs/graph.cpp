@@ -6,6 +6,7 @@
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/grid_barriers.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/prints/print_buffer.hpp"
@@ -110,6 +111,7 @@ void Graph::launch(const StreamRef& on) const try {
   detail::GraphRun run{graph, stream, scratch.block()};
   const detail::FailureRecordUse record(stream, graph.uses_record);
   run.record = record.record();
+  if (graph.barriers) run.barriers = &detail::grid_barriers(stream, graph.barriers);
   if (!graph.printing.empty()) {
     detail::PrintBuffer& buffer = detail::print_buffer(stream);
     run.prints = &buffer;

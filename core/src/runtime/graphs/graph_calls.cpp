@@ -204,6 +204,8 @@ LaunchValues values_of(const GraphRun& run, std::uint32_t index, const ProgramCa
   values.scratch = run.scratch;
   values.scratch_offset = call.scratch_offset;
   values.record = run.record;
+  values.barriers = run.barriers;
+  values.first_barrier = call.first_barrier;
   values.key = key;
   values.prints = run.prints;
   values.launch_number = run.first_launch + index;

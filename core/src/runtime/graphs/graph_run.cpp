@@ -24,7 +24,7 @@ weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call
   const CompiledTask& ready = call.compiled->tasks[index];
   pack_task(device, call.plan(), planned, ready, values, block);
   return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block,
-                     planned.task.argument_bytes);
+                     planned.task.argument_bytes, launch_flags(planned.task));
 }
 
 // -- over streams
@@ -251,7 +251,7 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
     own.keys[index] = next_key(std::get<ProgramCall>(graph.calls[index].what));
   const std::pair<weir_allocation, std::uint64_t> scratch =
       run.scratch ? std::pair(run.scratch->allocation, run.scratch->address) : own.scratch;
-  const bool moved = scratch != own.scratch || run.record != own.record;
+  const bool moved = scratch != own.scratch || run.record != own.record || run.barriers != own.barriers;
   if (own.version != graph.version) {
     for (std::uint32_t i = 0; i < graph.calls.size(); ++i)
       if (graph.calls[i].version > own.version) set_call(i);
@@ -263,6 +263,7 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
   own.version = graph.version;
   own.scratch = scratch;
   own.record = run.record;
+  own.barriers = run.barriers;
 }
 
 const KernelOrigin* last_kernel(const GraphState& graph) noexcept {

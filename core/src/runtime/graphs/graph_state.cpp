@@ -58,7 +58,12 @@ std::uint32_t GraphState::record(GraphCall call) {
     keyed_call = plan.uses_launch_key;
     recorded = plan.uses_error_record;
     prints = plan.prints;
-    bound = recorded || bytes != 0;
+    if (may_cooperate(*program->program.state(), device)) {
+      program->first_barrier = barriers;
+      barriers += ir::grid_barriers;
+      bound = true;
+    }
+    bound = bound || recorded || bytes != 0;
   }
   keyed.reserve(keyed.size() + 1);
   printing.reserve(printing.size() + 1);
@@ -87,6 +92,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const auto& before = std::get<ProgramCall>(held.what);
     program->scratch_offset = before.scratch_offset;
+    program->first_barrier = before.first_barrier;
     if (program->compiled->placed != before.compiled->placed ||
         program->repeats.counts != before.repeats.counts)
       ++shape;

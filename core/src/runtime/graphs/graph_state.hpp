@@ -30,7 +30,8 @@ struct ProgramCall {
   std::vector<LaunchArgument> arguments;  ///< point into `scalars` and `views`
   const DeviceProgram* compiled = nullptr;
   std::uint64_t scratch_offset = 0;
-  RepeatCounts repeats{};  ///< with these arguments
+  std::uint32_t first_barrier = 0;  ///< of those that it may use; calls of a graph may run at the same time
+  RepeatCounts repeats{};           ///< with these arguments
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
@@ -85,6 +86,7 @@ struct GraphInstance {
   bool in_order = false;  ///< rows stay in order, since updates required another order once
   std::pair<weir_allocation, std::uint64_t> scratch{};
   const StreamRecord* record = nullptr;
+  const GridBarriers* barriers = nullptr;
   std::vector<std::uint64_t> keys;  ///< by call, of the current launch
 };
 
@@ -113,6 +115,7 @@ struct GraphState {
   std::uint64_t shape = 1;   ///< changes with the number and the order of the tasks of a call
   std::uint64_t memory = 1;  ///< changes with the memory that a call takes
   std::uint64_t scratch_bytes = 0;
+  std::uint32_t barriers = 0;      ///< of all calls that may use some
   std::size_t repeated_tasks = 0;  ///< of calls with repeats, with all repetitions
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch
@@ -150,6 +153,7 @@ struct GraphRun {
   StreamState& stream;
   const MemoryBlock* scratch = nullptr;
   const StreamRecord* record = nullptr;
+  const GridBarriers* barriers = nullptr;
   const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
   const PrintBuffer* prints = nullptr;
   std::uint32_t first_launch = 0;  ///< number of the launch of the first call, for prints

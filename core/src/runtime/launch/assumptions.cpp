@@ -77,11 +77,14 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
   bool same = true;  // in all repetitions
   variant.phases = program.has_phases;
   std::uint64_t operations = 0;
+  const bool may_cooperate = detail::may_cooperate(program, device);
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const passes::PlannedTask& planned = plan.tasks[i];
     for (const passes::PlannedLoop& loop : planned.phases)
       assumptions.index32 =
           assumptions.index32 && !loop.bounds.vary() && loop_space(plan, loop.bounds, values).index32;
+    if (may_cooperate && planned.task.kind == ir::TaskKind::phases)
+      variant.cooperative = variant.cooperative || prefers_the_grid(program, planned, values);
     same = same && !planned.vary();
     if (planned.vary()) {
       assumptions.index32 = variant.phases = false;
@@ -94,6 +97,7 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     assumptions.index32 = assumptions.index32 && space.index32;
     variant.phases = variant.phases && fits_a_phase(device, planned, space, operations);
   }
+  if (variant.cooperative) variant.phases = false;
   if (variant.phases) {
     values.forget();
     values.phase_operations = operations;

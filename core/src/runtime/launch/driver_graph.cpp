@@ -16,7 +16,7 @@ std::string describe_work(const KernelOrigin* kernel) {
   return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
 
-// After the sizes and the kernel, a launch holds only the arguments, which are compared separately.
+// The kernel, the flags and the arguments are compared separately.
 bool same_shape(const weir_launch& a, const weir_launch& b) noexcept {
   return std::memcmp(a.grid, b.grid, sizeof a.grid) == 0 &&
          std::memcmp(a.block, b.block, sizeof a.block) == 0 &&
@@ -57,7 +57,8 @@ std::uint32_t DriverGraph::add(std::uint32_t kind, std::span<const std::uint32_t
 void DriverGraph::set(std::uint32_t index, const weir_launch& launch) {
   Node& node = nodes_[index];
   weir_launch& held = node.launch;
-  const bool same_kernel = held.kernel == launch.kernel && held.argument_bytes == launch.argument_bytes;
+  const bool same_kernel = held.kernel == launch.kernel && held.flags == launch.flags &&
+                           held.argument_bytes == launch.argument_bytes;
   if (same_kernel && same_shape(held, launch) &&
       (launch.argument_bytes == 0 ||
        std::memcmp(node.arguments.get(), launch.arguments, launch.argument_bytes) == 0))
@@ -67,7 +68,7 @@ void DriverGraph::set(std::uint32_t index, const weir_launch& launch) {
   held = launch;
   if (launch.argument_bytes) std::memcpy(node.arguments.get(), launch.arguments, launch.argument_bytes);
   held.arguments = node.arguments.get();
-  if (!same_kernel) stale_ = true;  // a node cannot change its kernel: a new graph is needed
+  if (!same_kernel) stale_ = true;  // a node cannot change its kernel or flags: a new graph is needed
   changed(index);
 }
 

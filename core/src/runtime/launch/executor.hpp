@@ -156,7 +156,7 @@ void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, std:
 }
 
 inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, const void* arguments,
-                               std::uint32_t argument_bytes) noexcept {
+                               std::uint32_t argument_bytes, std::uint32_t flags = 0) noexcept {
   weir_launch launch{};
   launch.struct_size = sizeof launch;
   launch.grid[0] = shape.grid.x;
@@ -169,6 +169,7 @@ inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, con
   launch.argument_bytes = argument_bytes;
   launch.kernel = kernel;
   launch.arguments = arguments;
+  launch.flags = flags;
   return launch;
 }
 

@@ -16,6 +16,7 @@
 namespace weir::detail {
 
 class ReturnTarget;
+struct GridBarriers;
 
 /// Sources of the tasks' argument values, besides the launch's own arguments.
 struct LaunchValues final : ir::HostValues {
@@ -30,6 +31,8 @@ struct LaunchValues final : ir::HostValues {
   const StreamRecord* record = nullptr;
   const PrintBuffer* prints = nullptr;
   std::uint32_t launch_number = 0;  ///< of the stream, for prints
+  const GridBarriers* barriers = nullptr;
+  std::uint32_t first_barrier = 0;  ///< of this launch
   std::uint64_t key = 0;
   std::array<std::int64_t, ir::max_repeats> repetitions{};  ///< the current ones, by depth
   /// Of all loops of a launch that takes phases; the largest number if unknown.
@@ -109,6 +112,9 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
 /// does, adds its operations to `operations`, which becomes the largest number if they are unknown.
 bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned, const LoopSpace& space,
                   std::uint64_t& operations) noexcept;
+/// Whether a task whose repetitions only the device can end is expected to be faster on the whole grid.
+bool prefers_the_grid(const ProgramState& program, const passes::PlannedTask& planned,
+                      const LaunchValues& values) noexcept;
 /// Whether one thread for each value of the shared indices is expected to be faster for these arguments.
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept;
@@ -116,6 +122,10 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const passes::Plan& plan, const passes::PlannedTask& planned,
                const CompiledTask& compiled, const LaunchValues& values, std::byte* block) noexcept;
+
+inline std::uint32_t launch_flags(const ir::Task& task) noexcept {
+  return task.cooperative ? std::uint32_t{WEIR_LAUNCH_COOPERATIVE} : 0;
+}
 
 /// Number of a kernel's blocks that a device with many threads runs at once.
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,

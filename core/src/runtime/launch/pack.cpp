@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/launch/grid_barriers.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/prints/print_buffer.hpp"
 
@@ -85,6 +86,10 @@ void pack_task(const DeviceState& device, const passes::Plan& plan, const passes
         break;
       case Kind::print:
         pack_address(device, values.prints->memory.allocation, values.prints->memory.address, 0, at);
+        break;
+      case Kind::barrier:
+        pack_address(device, values.barriers->allocation, values.barriers->address,
+                     std::uint64_t{values.first_barrier + field.index} * ir::grid_barrier_bytes, at);
         break;
       case Kind::launch:
         std::memcpy(at, &values.launch_number, sizeof values.launch_number);

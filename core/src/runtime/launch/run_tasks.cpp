@@ -32,7 +32,7 @@ struct Launch {
     const CompiledTask& ready = compiled.tasks[index];
     pack_task(stream.device, *compiled.plan, planned, ready, values, block);
     return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block,
-                       planned.task.argument_bytes);
+                       planned.task.argument_bytes, launch_flags(planned.task));
   }
 };
 

@@ -107,7 +107,7 @@ void add_target_code(detail::PackDraft& draft, const detail::ProgramState& progr
   for (const std::uint32_t set : sets_for(program, named, draft.sets[number])) {
     target.assumptions = codegen::LaunchAssumptions::of(set);
     for (const detail::LaunchVariant& variant :
-         detail::variants_with(program, target.assumptions, target.format.starts_with("elf"))) {
+         detail::variants_with(program, target.assumptions, target.format)) {
       const auto plan = detail::plan_for(program, 8, variant);
       if (plan->tasks.empty()) continue;
       add_code(draft, *program.kernel, *plan, target,

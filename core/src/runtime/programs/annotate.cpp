@@ -172,6 +172,9 @@ TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedT
     } else if (field.kind == Kind::error) {
       annotation.touched.push_back(
           {i, WEIR_ACCESS_SHARED, 0, sizeof(ir::ErrorRecord), "error record of the stream"});
+    } else if (field.kind == Kind::barrier) {
+      annotation.touched.push_back(
+          {i, WEIR_ACCESS_SHARED, 0, sizeof(std::uint32_t), "barriers of the stream's cooperative launches"});
     } else if (field.kind == Kind::print) {
       annotation.touched.push_back(
           {i, WEIR_ACCESS_SHARED, 0, ir::print_header_bytes, "print buffer of the stream"});

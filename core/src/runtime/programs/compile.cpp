@@ -129,7 +129,7 @@ std::shared_ptr<const passes::Plan> with_stated(const passes::Plan& plan,
   return extended;
 }
 
-std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
+std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task, bool cooperative) {
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
@@ -137,7 +137,14 @@ std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
   task.registers = info.registers;
   task.stack_bytes = info.local_bytes;
-  return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
+  const std::uint32_t threads = task.block.x * task.block.y * task.block.z;
+  if (!cooperative) return resident_blocks(device.info, info, threads, task.shared_bytes);
+  std::uint32_t blocks = 0;
+  device.call("query the largest grid of a cooperative launch", [&](weir_status* status) {
+    return device.table().kernel_max_cooperative_blocks(task.kernel, threads, task.shared_bytes, &blocks,
+                                                        status);
+  });
+  return std::max(blocks, 1u);
 }
 
 CompiledTask make_task(ModuleState& module, const ProgramState& program, const passes::PlannedTask& planned,
@@ -150,7 +157,7 @@ CompiledTask make_task(ModuleState& module, const ProgramState& program, const p
   ready.block_share = std::max(entry.block_share, 1u);
   ready.waves = entry.waves;
   ready.lowering = entry.lowering;
-  ready.resident_blocks = resident_blocks_of(module.device, ready);
+  ready.resident_blocks = resident_blocks_of(module.device, ready, planned.task.cooperative);
   return ready;
 }
 
@@ -301,7 +308,8 @@ std::unique_ptr<DeviceProgram> find_weaker(const ProgramState& program, DeviceSt
   const std::uint32_t all = variant.assumptions.number();
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 0; set < codegen::LaunchAssumptions::sets; ++set)
-    if ((set & ~all) == 0 && (set != all || variant.shared_index || variant.phases)) sets.push_back(set);
+    if ((set & ~all) == 0 && (set != all || variant.shared_index || variant.phases || variant.cooperative))
+      sets.push_back(set);
   std::ranges::stable_sort(sets, std::greater(), bits);
   for (const std::uint32_t set : sets)
     if (auto found =
@@ -393,6 +401,7 @@ void compile_usual_variants(ProgramState& program, DeviceState& device) {
   if (may_share_index(program, device.info.kind == DeviceKind::cpu))
     compiled_for(program, device, {usual, true});
   if (program.has_phases) compiled_for(program, device, {usual, false, true});
+  if (may_cooperate(program, device)) compiled_for(program, device, {usual, false, false, true});
 }
 
 DeviceProgram::~DeviceProgram() {

@@ -45,10 +45,35 @@ std::string traffic(const passes::PlannedTask& merged, const passes::Plan& separ
   return fmt::format("    {} bytes of memory traffic per iteration, {} with each loop a task\n", *now, apart);
 }
 
+/// Why a repetition runs in one block when launches of the variant are not cooperative.
+std::string why_one_block(const ProgramState& program, const detail::LaunchVariant& variant,
+                          bool device_cooperates) {
+  if (!program.cooperates) return "WEIR_FUSION=off asks for it";
+  if (!device_cooperates) return "the device has no cooperative launches";
+  if (variant.cooperative) return fmt::format("its region has more than {} stream blocks", ir::grid_barriers);
+  return "its loops have few iterations";
+}
+
+/// How a task of phases runs its loops. `one_block` is the result of why_one_block().
+std::string describe_phases(const ir::Kernel& kernel, const ir::Task& task, bool is_short_chain,
+                            const std::string& one_block) {
+  if (ir::region_blocks(task) > 1)
+    return "    for each stream_parallel block or group of independent loops, one block of a GPU or one "
+           "thread of a CPU runs the loops:\n";
+  const auto repeat = std::ranges::find(task.body.statements, ir::Op::repeat, &ir::Statement::op);
+  if (is_short_chain || repeat == task.body.statements.end())
+    return "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
+  const std::string at = line_of(kernel, repeat->location);
+  if (task.cooperative)
+    return fmt::format("    the repeat at {} runs on the whole grid, in a cooperative launch:\n", at);
+  return fmt::format("    the repeat at {} runs in one block of a GPU, or one thread of a CPU, because {}:\n",
+                     at, one_block);
+}
+
 /// `separate` has each loop a task, for comparison.
 void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& plan,
                 const passes::Plan& separate, std::span<const Lowering> lowerings,
-                std::span<const CompiledTask> compiled) {
+                std::span<const CompiledTask> compiled, bool short_chains, const std::string& one_block) {
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const passes::PlannedTask& planned = plan.tasks[i];
     out += "  " + planned.task.name;
@@ -59,11 +84,7 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
     if (!compiled.empty()) out += numbers(compiled[i]);
     out += '\n';
     if (planned.task.kind == ir::TaskKind::phases)
-      out +=
-          ir::region_blocks(planned.task) > 1
-              ? "    for each stream_parallel block or group of independent loops, one block of a GPU or one "
-                "thread of a CPU runs the loops:\n"
-              : "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
+      out += describe_phases(kernel, planned.task, short_chains, one_block);
     for (const passes::PlannedLoop& loop : planned.phases)
       out += "    the loop at " + line_of(kernel, loop.location) + '\n';
     for (const passes::PlannedLoop& loop : planned.merged) {
@@ -101,7 +122,9 @@ std::string heading(const ir::Kernel& kernel, const detail::LaunchVariant& varia
                      kernel.options.deterministic ? " (deterministic)" : "",
                      words.empty() ? "nothing" : words,
                      variant.shared_index ? ", with many values of the shared index" : "",
-                     variant.phases ? ", with few iterations in each loop" : "");
+                     variant.phases        ? ", with few iterations in each loop"
+                     : variant.cooperative ? ", with many iterations in repeats"
+                                           : "");
 }
 
 }  // namespace
@@ -120,7 +143,9 @@ std::string Program::explain(const StreamRef& on) const try {
     text += heading(*state_->kernel, variant);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
-    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks);
+    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks,
+               variant.phases,
+               why_one_block(*state_, variant, detail::may_cooperate(*state_, detail::live(on).device)));
   }
   return text;
 } catch (...) {
@@ -134,14 +159,15 @@ std::string explain(const Program& program, const CompileTarget& target) try {
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
   std::string text;
   for (const detail::LaunchVariant& variant :
-       detail::variants_with(state, wanted.assumptions, wanted.format.starts_with("elf"))) {
+       detail::variants_with(state, wanted.assumptions, wanted.format)) {
     const auto plan = detail::plan_for(state, 8, variant);
     const codegen::CodeObject object =
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);
     std::vector<Lowering> lowerings;
     for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
     text += heading(*state.kernel, variant);
-    list_tasks(text, *state.kernel, *plan, *state.plan, lowerings, {});
+    list_tasks(text, *state.kernel, *plan, *state.plan, lowerings, {}, variant.phases,
+               why_one_block(state, variant, codegen::generates_cooperative(wanted.format)));
   }
   return text;
 } catch (...) {

@@ -28,6 +28,12 @@ constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block -
 /// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
 constexpr std::uint64_t phase_iterations_of_gpu = 2048, phase_operations_of_gpu = 65'536;
 
+/// A barrier of a GPU's grid takes as long as a phase of one block of about this many iterations: 1.1 to 1.4
+/// microseconds on an H200, where a barrier of a block takes 0.2.
+constexpr std::uint64_t iterations_per_grid_barrier = phase_iterations_of_gpu;
+/// Operations of an iteration that take as long as its accesses to memory.
+constexpr std::uint64_t operations_per_access = phase_operations_of_gpu / phase_iterations_of_gpu;
+
 std::size_t fusion_word() {
   static const std::size_t word =
       parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off", "always"});
@@ -122,6 +128,10 @@ bool merges_always() {
 
 void prepare_fusion(ProgramState& program) {
   const Fusion allowed = allowed_fusion();
+  program.cooperates =
+      fusion_word() != 2 && std::ranges::any_of(program.plan->tasks, [](const auto& planned) {
+        return planned.task.kind == ir::TaskKind::phases;
+      });
   if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
@@ -172,13 +182,14 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant) {
   auto separate = separate_plan(program, address_bytes);
-  if (!program.merges && !variant.phases && !program.concurrent) return separate;
+  if (!program.merges && !variant.phases && !variant.cooperative && !program.concurrent) return separate;
   const passes::PlanOptions options{
       variant.shared_index ? Fusion::shared_index
       : program.merges     ? Fusion::same_space
                            : Fusion::none,
       {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32},
       variant.phases,
+      variant.cooperative,
       program.concurrent};
   auto plan = with_scratch_of(*separate, passes::make_plan(*program.kernel, address_bytes, options));
   return plan ? plan : separate;
@@ -199,10 +210,38 @@ bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
   return own <= (cpu ? phase_operations_of_cpu : phase_operations_of_gpu);
 }
 
+bool may_cooperate(const ProgramState& program, const DeviceState& device) noexcept {
+  return program.cooperates && device.has(Capability::cooperative_launch) &&
+         codegen::generates_cooperative(device.info.code_targets.front().format);
+}
+
+// Each barrier waits for the grid instead of the block, and the loops' iterations are shared by all blocks. A
+// loop of unknown length may be long: one block would then take many times as long, while the grid loses
+// little on a short one.
+bool prefers_the_grid(const ProgramState& program, const passes::PlannedTask& planned,
+                      const LaunchValues& values) noexcept {
+  const passes::Plan& plan = *program.plan;
+  if (merges_always()) return !program.kernel->options.no_phases;  // for tests that compare both
+  std::uint64_t iterations = 0;
+  for (const passes::PlannedLoop& loop : planned.phases) {
+    if (loop.cost == 0) continue;  // merged with the one before it
+    const LoopSpace space = loop_space(plan, loop.bounds, values);
+    if (!space.known || loop.bounds.vary() || space.count > LoopSpace::max_count / loop.cost) return true;
+    iterations += std::max(space.count, space.count * loop.cost / operations_per_access);
+  }
+  return iterations > planned.barriers * iterations_per_grid_barrier;
+}
+
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions, bool cpu) {
+                                         const codegen::LaunchAssumptions& assumptions,
+                                         std::string_view format) {
+  const bool cooperates = program.cooperates && codegen::generates_cooperative(format);
   std::vector<LaunchVariant> variants{{assumptions}};
-  if (may_share_index(program, cpu)) variants.push_back({assumptions, true});
+  if (cooperates) variants.push_back({assumptions, false, false, true});
+  if (may_share_index(program, format.starts_with("elf"))) {
+    variants.push_back({assumptions, true});
+    if (cooperates) variants.push_back({assumptions, true, false, true});
+  }
   if (program.has_phases) variants.push_back({assumptions, false, true});
   return variants;
 }

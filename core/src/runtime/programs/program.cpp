@@ -14,6 +14,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
+#include "runtime/launch/grid_barriers.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
@@ -159,6 +160,7 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   values.scratch = scratch.block();
   const FailureRecordUse record(stream, plan.uses_error_record);
   values.record = record.record();
+  if (plan.has_cooperative) values.barriers = &grid_barriers(stream, ir::grid_barriers);
   if (plan.prints) {
     PrintBuffer& buffer = print_buffer(stream);
     values.prints = &buffer;

@@ -63,18 +63,21 @@ struct DeviceProgram {
 struct LaunchVariant {
   codegen::LaunchAssumptions assumptions;  ///< that the launch meets
   bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
-  bool phases = false;  ///< consecutive tasks are the phases of one; see passes::PlanOptions
+  bool phases = false;       ///< consecutive tasks are the phases of one; see passes::PlanOptions
+  bool cooperative = false;  ///< repeats that only the device can end run on the whole grid
 
-  static constexpr std::uint32_t count = 4 * codegen::LaunchAssumptions::sets;
+  static constexpr std::uint32_t count = 8 * codegen::LaunchAssumptions::sets;
   constexpr std::uint32_t number() const noexcept {
     return assumptions.number() + (shared_index ? codegen::LaunchAssumptions::sets : 0) +
-           (phases ? 2 * codegen::LaunchAssumptions::sets : 0);
+           (phases ? 2 * codegen::LaunchAssumptions::sets : 0) +
+           (cooperative ? 4 * codegen::LaunchAssumptions::sets : 0);
   }
   static constexpr LaunchVariant of(std::uint32_t number) noexcept {
     constexpr std::uint32_t sets = codegen::LaunchAssumptions::sets;
     return {{(number & 1) != 0, (number & 2) != 0, (number & 4) != 0, (number & 8) != 0},
             (number & sets) != 0,
-            (number & 2 * sets) != 0};
+            (number & 2 * sets) != 0,
+            (number & 4 * sets) != 0};
   }
 };
 
@@ -111,6 +114,7 @@ struct ProgramState {
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
   bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
   bool has_phases = false;               ///< launches over few iterations take the plan with phases
+  bool cooperates = false;               ///< launches over many iterations may take cooperative tasks
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::vector<ir::StructParameter> structs;
@@ -153,9 +157,12 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
 /// The plan for launches of that variant; the separate one where nothing can be merged.
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant);
-/// The variants that launches with these assumptions may take on a device, which is a CPU or not.
+/// The variants that launches with these assumptions may take on a device that loads the format.
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
-                                         const codegen::LaunchAssumptions& assumptions, bool cpu);
+                                         const codegen::LaunchAssumptions& assumptions,
+                                         std::string_view format);
+/// Whether launches on the device may take cooperative tasks.
+bool may_cooperate(const ProgramState& program, const DeviceState& device) noexcept;
 /// Whether launches on such a device may take the plan with loops merged by a shared index.
 bool may_share_index(const ProgramState& program, bool cpu) noexcept;
 

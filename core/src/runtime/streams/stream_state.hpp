@@ -24,6 +24,7 @@ inline constexpr std::uint32_t max_streams = 4096;  ///< per device, at the same
 
 struct DeviceState;
 struct EventState;
+struct GridBarriers;
 struct PrintBuffer;
 struct StreamRecord;
 struct StreamRecords;
@@ -47,6 +48,7 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecords*> records{nullptr};  ///< see stream_errors.hpp; created when first needed
   std::atomic<PrintBuffer*> prints{nullptr};     ///< see print_buffer.hpp; created likewise
+  std::atomic<GridBarriers*> barriers{nullptr};  ///< see grid_barriers.hpp; created likewise
   std::atomic<ValuePieces*> pieces{nullptr};     ///< see returned_values.hpp; created likewise
   LastLaunch last_launch;
   StreamLease lease;

@@ -43,6 +43,10 @@ concept HasCodeCompile = requires(typename D::Device& device, const weir_code_ob
                                   weir_code_receiver receive, void* user) {
   device.compile_code(object, receive, user);
 };
+template <class D>
+concept HasCooperativeLaunch = requires(typename D::Kernel& kernel) {
+  kernel.max_cooperative_blocks(std::uint32_t{}, std::uint32_t{});
+};
 
 /// The bits of the capabilities that consist of functions, for ABI 1.`minor`.
 template <class D>
@@ -56,6 +60,7 @@ constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
   if (HasGraphs<D> && minor >= 1) bits |= WEIR_CAP_GRAPHS;
   if (HasExternalMemory<D> && minor >= 2) bits |= WEIR_CAP_EXTERNAL_MEMORY;
   if (HasCodeCompile<D> && minor >= 3) bits |= WEIR_CAP_CODE_COMPILE;
+  if (HasCooperativeLaunch<D> && minor >= 4) bits |= WEIR_CAP_COOPERATIVE_LAUNCH;
   return bits;
 }
 

@@ -74,8 +74,8 @@ weir_result weir_check_layout(const weir_kernel_layout *asked, const weir_device
 
 /* Reads a launch into `out`. Refuses a null pointer, a grid or block that is empty or beyond the device's limits, more
  * threads or shared memory than the device or the kernel takes, an argument block of another size than `argument_bytes`,
- * with which the kernel was looked up, and absent arguments. The driver checks the kernel's handle and device. `name` is
- * the kernel's. */
+ * with which the kernel was looked up, absent arguments, unknown flags, and flags whose capability the device lacks. The
+ * driver checks the kernel's handle and device, and the blocks of a cooperative launch. `name` is the kernel's. */
 weir_result weir_check_launch(const weir_launch *asked, const weir_device_info *device, const weir_kernel_info *kernel,
                               const char *name, uint32_t argument_bytes, weir_launch *out, weir_status *status);
 

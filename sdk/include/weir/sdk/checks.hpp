@@ -172,7 +172,49 @@ inline void check_dimensions(const std::uint32_t (&given)[3], const std::uint32_
 }
 }  // namespace detail
 
-/// Checks that a launch fits the device, the kernel and the kernel's layout.
+/// Checks the flags of a launch against the capabilities of the device.
+inline void check_launch_flags(std::uint32_t flags, std::uint64_t capabilities) {
+  if (flags & ~std::uint32_t{WEIR_LAUNCH_COOPERATIVE}) [[unlikely]]
+    fail(WEIR_ERROR_INVALID, "launch.flags is 0x%x; expected 0 or WEIR_LAUNCH_COOPERATIVE", flags);
+  if (flags & WEIR_LAUNCH_COOPERATIVE && !(capabilities & WEIR_CAP_COOPERATIVE_LAUNCH)) [[unlikely]]
+    fail(WEIR_ERROR_UNSUPPORTED, "this device has no cooperative launches; expected launch.flags of 0");
+}
+
+/// Checks that the device holds all blocks of a cooperative launch at once; it holds `most`.
+template <class Kernel>
+void check_cooperative_grid(const Kernel& kernel, const weir_launch& launch, std::uint32_t most) {
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1];
+  if (blocks <= most && blocks * launch.grid[2] <= most) [[likely]]
+    return;
+  const std::uint64_t all = blocks > ~0u ? blocks : blocks * launch.grid[2];
+  fail(WEIR_ERROR_INVALID,
+       "launch.grid has %" PRIu64
+       " blocks in a cooperative launch of kernel '%.128s'; the device holds at most %u of them at once",
+       all, kernel.name.c_str(), most);
+}
+
+/// Checks the threads and the shared memory of a block. `block` and `shared` name them in messages.
+template <class Device, class Kernel>
+void check_block(const Device& device, const Kernel& kernel, std::uint64_t threads, const char* block,
+                 std::uint32_t shared_bytes, const char* shared) {
+  const Limits& limits = device.limits;
+  if (threads - 1 >= limits.max_block_threads) [[unlikely]]
+    fail(WEIR_ERROR_INVALID, "%s has %" PRIu64 " threads; expected 1 to %u", block, threads,
+         limits.max_block_threads);
+  if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
+    fail(WEIR_ERROR_INVALID,
+         "%s has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s; use a smaller block", block,
+         threads, kernel.name.c_str(), kernel.info.max_block_threads,
+         kernel.info.registers
+             ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()
+             : "");
+  if (std::uint64_t{shared_bytes} + kernel.info.shared_bytes > limits.max_shared_bytes) [[unlikely]]
+    fail(WEIR_ERROR_INVALID, "%s is %u; with the %u that kernel '%.128s' has of its own, at most %u", shared,
+         shared_bytes, kernel.info.shared_bytes, kernel.name.c_str(), limits.max_shared_bytes);
+}
+
+/// Checks that a launch fits the device, the kernel and the kernel's layout. The blocks of a cooperative one
+/// are for check_cooperative_grid.
 template <class Device, class Kernel>
 void check_launch(const Device& device, const Kernel& kernel, const weir_launch& launch) {
   const Limits& limits = device.limits;
@@ -180,27 +222,16 @@ void check_launch(const Device& device, const Kernel& kernel, const weir_launch&
   detail::check_dimensions(launch.grid, limits.max_grid, "launch.grid");
   detail::check_dimensions(launch.block, limits.max_block, "launch.block");
   const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > limits.max_block_threads) [[unlikely]]
-    fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
-         limits.max_block_threads);
-  if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
-    fail(WEIR_ERROR_INVALID,
-         "launch.block has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s; use a smaller block",
-         threads, kernel.name.c_str(), kernel.info.max_block_threads,
-         kernel.info.registers
-             ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()
-             : "");
-  if (std::uint64_t{launch.dynamic_shared_bytes} + kernel.info.shared_bytes > limits.max_shared_bytes)
-      [[unlikely]]
-    fail(WEIR_ERROR_INVALID,
-         "launch.dynamic_shared_bytes is %u; with the %u that kernel '%.128s' has of its own, at most %u",
-         launch.dynamic_shared_bytes, kernel.info.shared_bytes, kernel.name.c_str(), limits.max_shared_bytes);
+  check_block(device, kernel, threads, "launch.block", launch.dynamic_shared_bytes,
+              "launch.dynamic_shared_bytes");
   if (launch.argument_bytes != kernel.argument_bytes) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "launch.argument_bytes is %u; kernel '%.128s' was looked up with %u",
          launch.argument_bytes, kernel.name.c_str(), kernel.argument_bytes);
   if (launch.argument_bytes && !launch.arguments) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", kernel.name.c_str(),
          kernel.argument_bytes);
+  if (launch.flags) [[unlikely]]
+    check_launch_flags(launch.flags, device.capabilities);
 }
 
 /// An array of a launch, for devices with WEIR_ARGUMENT_BUFFER.

@@ -18,8 +18,10 @@ struct GraphSlots : Slots<D> {
   static Node checked_node(const Device& device, const weir_graph_node* node, std::uint32_t index,
                            bool dependencies) {
     try {
-      return check_graph_node<typename D::Allocation, typename D::Kernel>(device, node,
-                                                                          dependencies ? &index : nullptr);
+      const Node checked = check_graph_node<typename D::Allocation, typename D::Kernel>(
+          device, node, dependencies ? &index : nullptr);
+      if (checked.kernel) Base::check_resident(*checked.kernel, checked.launch);
+      return checked;
     } catch (Failure& failure) {
       failure.message = format_text("node %u of the graph: %s", index, failure.message.c_str());
       throw;
@@ -41,7 +43,7 @@ struct GraphSlots : Slots<D> {
       graph->device = &device;
       graph->identities.clear();
       for (const Node& node : checked)
-        graph->identities.push_back({node.kind, InLife<const Kernel>(node.kernel)});
+        graph->identities.push_back({node.kind, InLife<const Kernel>(node.kernel), node.launch.flags});
       graph->create(checked);
       out = handle_of<weir_graph>(graph.publish());
     });
@@ -62,6 +64,9 @@ struct GraphSlots : Slots<D> {
              index, node.kernel->name.c_str(),
              was.kernel.ended() ? "one that was unloaded"
                                 : format_text("'%.128s'", was.kernel.object->name.c_str()).c_str());
+      if (node.launch.flags != was.launch_flags)
+        fail(WEIR_ERROR_INVALID, "node %u has launch.flags of 0x%x; expected the 0x%x that it was made with",
+             index, node.launch.flags, was.launch_flags);
       graph.update(index, node);
     });
   }

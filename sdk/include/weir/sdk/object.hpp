@@ -233,6 +233,7 @@ struct GraphObject : Object {
   struct Node {
     std::uint32_t kind;
     InLife<const Kernel> kernel;
+    std::uint32_t launch_flags;
   };
   std::vector<Node> identities;  ///< properties that an update must not change
 };

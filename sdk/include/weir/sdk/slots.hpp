@@ -414,8 +414,30 @@ struct Slots {
       const weir_launch launch = read_struct(asked, "launch");
       Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
       check_launch(*stream.device, kernel, launch);
+      check_resident(kernel, launch);
       stream.launch(kernel, launch);
     });
+  }
+  static weir_result kernel_max_cooperative_blocks(weir_kernel handle, uint32_t block_threads,
+                                                   uint32_t dynamic_shared_bytes, uint32_t* out_blocks,
+                                                   weir_status* status) {
+    return call(status, [&] {
+      Kernel& kernel = live<Kernel>(handle, "kernel");
+      std::uint32_t& out = output(out_blocks, "out_blocks");
+      check_capability(*kernel.device, WEIR_CAP_COOPERATIVE_LAUNCH, "cooperative launches");
+      check_block(*kernel.device, kernel, block_threads, "block_threads", dynamic_shared_bytes,
+                  "dynamic_shared_bytes");
+      out = kernel.max_cooperative_blocks(block_threads, dynamic_shared_bytes);
+    });
+  }
+  /// Checks that all blocks of a checked cooperative launch can be resident at once.
+  static void check_resident(Kernel& kernel, const weir_launch& launch) {
+    if constexpr (HasCooperativeLaunch<D>)
+      if (launch.flags & WEIR_LAUNCH_COOPERATIVE) [[unlikely]]
+        check_cooperative_grid(
+            kernel, launch,
+            kernel.max_cooperative_blocks(launch.block[0] * launch.block[1] * launch.block[2],
+                                          launch.dynamic_shared_bytes));
   }
 
   // -- extensions --

@@ -60,6 +60,8 @@
 //     };
 //     struct Kernel : KernelObject<Device> {
 //       void unload();  // optional: releases find_kernel's resources; runs before its module's unload
+//       std::uint32_t max_cooperative_blocks(std::uint32_t block_threads,
+//                                            std::uint32_t shared_bytes);  // COOPERATIVE_LAUNCH
 //     };
 //     struct Module : ModuleObject<Device, Kernel> {
 //       void unload();
@@ -111,8 +113,8 @@
 //     that this device lacks, and adds those without functions (priority, pinned memory, addresses,
 //     concurrency). A call without its bit returns UNSUPPORTED.
 //   - It counts openings of devices, and returns the same kernel for repeated look-ups.
-//   - It negotiates the host's ABI range: versions 1.0 to 1.3 are supported. A host of 1.0 gets no graphs,
-//     one of 1.1 no external memory, and one of 1.2 no code_compile.
+//   - It negotiates the host's ABI range: versions 1.0 to 1.4 are supported. A host of 1.0 gets no graphs,
+//     one of 1.1 no external memory, one of 1.2 no code_compile, and one of 1.3 no cooperative launches.
 //   - It refuses every call in a process forked after notice_forks() (fork.hpp).
 //
 // An exception from these functions becomes the result and the status; `fail(code, "...")` refuses a call.
@@ -185,6 +187,8 @@ constexpr weir_driver_table make_table() {
   }
   if constexpr (HasExternalMemory<D> && Minor >= 2) t.memory_wrap = S::memory_wrap;
   if constexpr (HasCodeCompile<D> && Minor >= 3) t.code_compile = S::code_compile;
+  if constexpr (HasCooperativeLaunch<D> && Minor >= 4)
+    t.kernel_max_cooperative_blocks = S::kernel_max_cooperative_blocks;
   return t;
 }
 
@@ -194,7 +198,7 @@ template <class D>
 weir_result driver_entry(const weir_host* host, const weir_driver_table** out_table,
                          weir_status* status) noexcept {
   static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>(), make_table<D, 2>(),
-                                                 make_table<D, 3>()};
+                                                 make_table<D, 3>(), make_table<D, 4>()};
   constexpr const weir_driver_table& newest = tables[std::size(tables) - 1];
   static_assert(newest.abi_version == WEIR_ABI_CURRENT, "the newest version of driver.h has no table");
   return guarded(status, [&] {

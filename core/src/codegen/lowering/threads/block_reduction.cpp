@@ -145,15 +145,19 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
   llvm::AllocaInst* first = stack_slot(b_.getInt64Ty(), 1, "chunks");
   llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
   llvm::AllocaInst* position = stack_slot(words_.type(), 1, "position");
-  Value* stride = b_.CreateMul(b_.CreateZExt(f_.blocks(), b_.getInt64Ty()), i64(groups));
-  b_.CreateStore(b_.CreateMul(b_.CreateZExt(f_.block(), b_.getInt64Ty()), i64(groups)), first);
+  Value* blocks = b_.CreateZExt(f_.blocks(), b_.getInt64Ty());
+  Value* block = b_.CreateZExt(f_.block(), b_.getInt64Ty());
+  Value* stride = b_.CreateMul(blocks, i64(groups));
+  // A cooperative grid fills the device also for few chunks, which then go to different blocks.
+  Value* next = task_.cooperative ? blocks : i64(1);
+  b_.CreateStore(task_.cooperative ? block : b_.CreateMul(block, i64(groups)), first);
 
   // The whole block iterates together, even with fewer remaining chunks than groups.
   while_loop(
       f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), first), chunks); },
       [&] {
         Value* base = b_.CreateLoad(b_.getInt64Ty(), first);
-        Value* chunk = b_.CreateAdd(base, b_.CreateZExt(group, b_.getInt64Ty()));
+        Value* chunk = b_.CreateAdd(base, b_.CreateMul(b_.CreateZExt(group, b_.getInt64Ty()), next));
         b_.CreateStore(reduction_.identity(), sum);
         Value* begin = b_.CreateMul(words_.to_word(chunk), chunk_size);
         Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, chunk_size), n);

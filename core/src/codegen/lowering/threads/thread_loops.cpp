@@ -10,6 +10,7 @@
 #include "codegen/lowering/threads/staged_loops.hpp"
 #include "codegen/lowering/threads/staging.hpp"
 #include "codegen/lowering/threads/tiles.hpp"
+#include "codegen/targets/thread_model.hpp"
 #include "ir/counters.hpp"
 #include "ir/task.hpp"
 

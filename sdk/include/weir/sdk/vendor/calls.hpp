@@ -108,6 +108,8 @@ struct Calls {
   Code (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                  unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** parameters,
                  void** extra);
+  /// Blocks of a kernel that a multiprocessor holds at once; null if the runtime has no cooperative launches.
+  Code (*resident_blocks)(int* out, void* function, int block_threads, std::size_t dynamic_shared_bytes);
 
   // the device as a whole
   Code (*synchronize)();

@@ -12,7 +12,8 @@
 namespace weir::sdk::vendor {
 
 struct DeviceAttributes {
-  int integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits;
+  int integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits,
+      multiprocessors, cooperative_launch;
   std::span<const AttributeField> fields;  // attributes stored in a field
 };
 
@@ -57,6 +58,8 @@ void describe_common(std::uint32_t index, weir_device_info& info) {
   info.capabilities |= WEIR_CAP_PINNED_MEMORY | WEIR_CAP_DEVICE_ADDRESS;
   if (value(known.stream_priorities)) info.capabilities |= WEIR_CAP_STREAM_PRIORITY;
   if (value(known.concurrent_kernels)) info.capabilities |= WEIR_CAP_CONCURRENT_STREAMS;
+  if (!calls.resident_blocks || !value(known.cooperative_launch))
+    info.capabilities &= ~std::uint64_t{WEIR_CAP_COOPERATIVE_LAUNCH};
   fill_attributes(info, known.fields, value);
   info.max_argument_bytes = 4096;
   info.memory_alignment = 256;

@@ -39,6 +39,7 @@ concept FindsOwners = requires { &V::device_of; };
 template <class V>
 struct Device : DeviceObject {
   typename V::Context context = V::no_context;
+  std::uint32_t multiprocessors = 0;
   MemoryPool<V> pool;
   Deferred<V> deferred;
   Staging<V> staging;
@@ -127,6 +128,7 @@ template <class V>
 void Device<V>::open() {
   check_alive();
   V::open(*this);
+  multiprocessors = attribute<V>(static_cast<int>(index), V::attributes.multiprocessors);
   if (!(capabilities & WEIR_CAP_STREAM_ORDERED_ALLOCATION)) return;
   try {
     pool.open(*this);

@@ -7,6 +7,9 @@
 // executable graph:
 //   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra);
 //       the vendor's struct; `extra` are the launch options with the argument block
+//   static Code make_cooperative(void* node);
+//       marks a kernel node of a graph that is not executable yet as a cooperative launch; omitted if the
+//       vendor's graphs cannot hold cooperative launches, which then throws UNSUPPORTED
 //   static Code put_copy(const NodePlace&, Device<V>&, const GraphCopy&);
 //   static Code put_fill(const NodePlace&, Device<V>&, const GraphFill&);
 //   static constexpr bool orders_graph_runs;
@@ -224,6 +227,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
       keep(V::calls().graph_add_kernel(&made, native, after.data(), after.size(), &values),
            format_text("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
+      if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE) make_cooperative(made);
     } else if (node.kind == WEIR_GRAPH_FILL) {
       FillSteps steps = steps_of(node);
       for (const GraphFill& fill : steps.fills)
@@ -237,6 +241,14 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     } else {
       keep(V::put_copy({&made, native, after}, *device, copy_of(node)), "add a copy to a graph");
     }
+  }
+
+  void make_cooperative(void* node) {
+    if constexpr (requires { V::make_cooperative(node); })
+      device->check(V::make_cooperative(node), "make a node of a graph a cooperative launch");
+    else
+      fail(WEIR_ERROR_UNSUPPORTED, "graphs of %s hold no cooperative launches; launch the kernel on a stream",
+           V::names.runtime);
   }
 
   static GraphPlace place(const Allocation<V>& allocation, std::uint64_t offset) {

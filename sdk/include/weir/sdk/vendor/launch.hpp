@@ -3,6 +3,10 @@
 //
 // Requires of the vendor's traits V:
 //   static void* const launch_end;                          // end of the list of extra launch options
+//   struct KernelData;
+//       V's data of a kernel
+//   static Code launch_cooperative(const Kernel<V>&, const weir_launch&, void** extra, void* stream);
+//       `extra` are the launch options with the argument block
 #pragma once
 
 #include "device.hpp"
@@ -37,6 +41,10 @@ struct Kernel : KernelObject<Device<V>> {
   void* function = nullptr;
   std::size_t block_bytes = 0;  ///< size of the argument block, as the vendor counts it
   std::atomic<std::uint32_t> dynamic_shared_limit{0};
+  /// The last result of max_cooperative_blocks, with its arguments: threads, shared bytes, and blocks in the
+  /// lower half.
+  std::atomic<std::uint64_t> known_resident{0};
+  [[no_unique_address]] typename V::KernelData data{};
 
   /// Shared bytes per block that the vendor allows before `allow_shared` raises the limit.
   static constexpr std::uint32_t default_shared_bytes = 48 * 1024;
@@ -57,6 +65,7 @@ struct Kernel : KernelObject<Device<V>> {
     const std::uint32_t limit =
         V::calls().function_set_attribute ? default_shared_bytes : device->limits.max_shared_bytes;
     dynamic_shared_limit.store(limit - std::min(limit, info.shared_bytes), std::memory_order_relaxed);
+    known_resident.store(0, std::memory_order_relaxed);
   }
 
   /// Raises a launch's shared memory limit to the device's limit per block; more than the default must be
@@ -74,13 +83,35 @@ struct Kernel : KernelObject<Device<V>> {
     dynamic_shared_limit.store(most, std::memory_order_relaxed);
   }
 
+  /// Of the whole device.
+  std::uint32_t max_cooperative_blocks(std::uint32_t block_threads, std::uint32_t shared_bytes) {
+    // Blocks have at most 4095 threads, and less than 1 MiB of shared memory, on all devices so far.
+    const std::uint64_t key = std::uint64_t{block_threads} << 52 | std::uint64_t{shared_bytes} << 32;
+    const bool fits = block_threads < 1u << 12 && shared_bytes < 1u << 20;
+    const std::uint64_t known = known_resident.load(std::memory_order_relaxed);
+    if (fits && known >> 32 == key >> 32) [[likely]]
+      return static_cast<std::uint32_t>(known);
+    Current<V> current(*device);
+    allow_shared(shared_bytes);
+    int blocks = 0;
+    device->check(
+        V::calls().resident_blocks(&blocks, function, static_cast<int>(block_threads), shared_bytes),
+        "ask how many blocks of a kernel a multiprocessor holds");
+    const std::uint64_t most = std::uint64_t(std::max(blocks, 0)) * device->multiprocessors;
+    const auto out = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ~0u));
+    if (fits) known_resident.store(key | out, std::memory_order_relaxed);
+    return out;
+  }
+
   /// With the device's context current.
   void launch(const weir_launch& l, void* stream) {
     allow_shared(l.dynamic_shared_bytes);
     ArgumentBlock<V> arguments(*this, l);
     const Code code =
-        V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-                          l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
+        l.flags & WEIR_LAUNCH_COOPERATIVE
+            ? V::launch_cooperative(*this, l, arguments.extra(), stream)
+            : V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                                l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
     if (code != success) [[unlikely]]
       device->raise(code, format_text("launch kernel '%.128s'", name.c_str()).c_str());
   }

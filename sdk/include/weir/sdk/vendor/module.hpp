@@ -10,9 +10,9 @@
 //       sets module.native, or `log` to the vendor's compiler log
 //   static Code prepare_function(void* function) noexcept;
 //       loads the function now, so that no launch must
-//   static std::size_t block_bytes(const Module<V>&, const Kernel<V>&);
+//   static std::size_t block_bytes(const Module<V>&, Kernel<V>&);
 //       bytes of the argument block that the code takes: those of the kernel's layout, or fewer if the layout
-//       is padded; throws a Failure if they are more
+//       is padded; throws a Failure if they are more. Also sets the kernel's data
 #pragma once
 
 #include "launch.hpp"
