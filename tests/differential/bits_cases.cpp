@@ -145,6 +145,35 @@ std::vector<Operation> with_constants() {
   return valid(std::move(operations));
 }
 
+std::vector<Operation> selections() {
+  std::vector<Operation> operations;
+  for (const ScalarType type : {ScalarType::f32, ScalarType::f64}) {
+    const std::string t = " : " + name(type);
+    const auto add = [&](const std::string& other, std::vector<ScalarType> operands) {
+      for (const std::string op : {"lt", "le", "gt", "ge"})
+        for (const char* compared : {"%0, %c", "%c, %0"})
+          for (const char* arms : {"%0, %c", "%c, %0"})
+            operations.push_back({"%c = " + other + t + "\n%z = " + op + " " + compared + " : bool\nselect %z, " +
+                                      arms + t,
+                                  operands, type});
+    };
+    for (const char* constant : {"0", "-0", "1", "-1", "inf"}) add("const " + std::string(constant), {type});
+    // Numbers that are never a NaN, or never negative.
+    add("cast %1", {type, ScalarType::i32});
+    add("cast %1", {type, ScalarType::u8});
+    add("abs %1", {type, type});
+    add("max %1, %1", {type, type});
+    // A zero of the other sign than the one in the comparison.
+    for (const char* zero : {"0", "-0"})
+      for (const std::string op : {"lt", "le", "gt", "ge"})
+        for (const char* arms : {"%0, %t", "%t, %0"})
+          operations.push_back({"%c = const " + std::string(zero) + t + "\n%t = neg %c" + t + "\n%z = " + op +
+                                    " %0, %c : bool\nselect %z, " + arms + t,
+                                {type}, type});
+  }
+  return valid(std::move(operations));
+}
+
 std::vector<Operation> conversions() {
   std::vector<Operation> operations;
   for (const ScalarType from : all_types)

@@ -26,9 +26,12 @@ std::vector<Operation> arithmetic();
 /// that type. The second operation combines the result with an operand and with 0. Operands of the first are
 /// arrays and constants.
 std::vector<Operation> chains(ScalarType type);
-/// Casts and bit casts between all types.
 /// Operations of floats with a constant operand, which compilers fold.
 std::vector<Operation> with_constants();
+/// The smaller or larger of two floats by a comparison and a select, which compilers take for a minimum or a
+/// maximum.
+std::vector<Operation> selections();
+/// Casts and bit casts between all types.
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.
 std::vector<Operation> functions();

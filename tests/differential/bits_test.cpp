@@ -164,6 +164,10 @@ TEST(Bits, OperationsWithConstantsAreTheSame) {
   check_both_ways("constants", with_constants(), wanted_count() / 16, 32);
 }
 
+TEST(Bits, SelectionsOfTheSmallerOrLargerAreTheSame) {
+  check_both_ways("selections", selections(), wanted_count() / 16, 32);
+}
+
 // A new operation that is missing from all lists fails here.
 // proves R36
 TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {

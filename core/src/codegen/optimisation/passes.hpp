@@ -105,6 +105,15 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
   Zeros scope_;
 };
 
+/// Selects the smaller or larger of two floats that may be zeros by a comparison that includes equality.
+/// LLVM 22 takes `x < y ? x : y` for a minimum if y is never a NaN, and `x > y ? x : y` for a maximum.
+/// Instructions for these order zeros on GPUs, but the selection returns y if both are zeros
+/// (tests/evidence/select-zeros.md). It leaves `x >= y ? y : x` alone. On NVIDIA and AMD GPUs.
+class OrderedSelects : public llvm::PassInfoMixin<OrderedSelects> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Computes absolute values and negations of floats with integers where the bits of the result are read. LLVM
 /// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and
 /// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md), so that later integer operations on these

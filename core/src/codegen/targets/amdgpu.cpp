@@ -211,6 +211,7 @@ class AmdgpuModel final : public GpuModel {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OpaqueZeros()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(SignedProducts()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(SeparateMinMax()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
     passes.run(module, analyses);
   }
 

@@ -240,6 +240,7 @@ class PtxModel final : public GpuModel {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(AbsByMaximum()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers(WideIntegers::Conversions::hidden)));
     passes.run(module, analyses);
   }
