@@ -28,7 +28,7 @@ std::vector<Operation> arithmetic();
 std::vector<Operation> chains(ScalarType type);
 /// Operations of floats with a constant operand, which compilers fold.
 std::vector<Operation> with_constants();
-/// The smaller or larger of two floats by a comparison and a select, which compilers take for a minimum or a
+/// The smaller or larger of two floats by a comparison and a `select`, which compilers take for a minimum or
 /// maximum.
 std::vector<Operation> selections();
 /// Casts and bit casts between all types.

@@ -65,7 +65,7 @@ constexpr auto one_step = [](Field x, Field r, Field p, Field q, Number rr) {
   return next;
 };
 
-/// Until the residual is small, or `most` steps were made: one task, in one block.
+/// Until the residual is small, or `most` steps were made: one task.
 constexpr auto while_large = [](Field x, Field r, Field p, Field q, Number rr, Count steps,
                                 Value<double> limit, Value<int> most) {
   Var<double> left = rr();
@@ -174,7 +174,7 @@ using SolveKernel = decltype(Kernel{"", while_large});
 
 template <int Thousandths>
 void add_one_launch(std::int64_t side, const Limits& limits) {
-  add({.name = "conjugate_gradients_in_one_block/" + std::to_string(side),
+  add({.name = "conjugate_gradients_in_one_launch/" + std::to_string(side),
        .peer = "a test on the host each step",
        .bar = at_most<Thousandths>(),
        .prepare =
@@ -204,6 +204,7 @@ void add_repeated(std::int64_t side, const Limits& limits) {
 void add_repetition_cases() {
   add_one_launch<400>(128, {1000, 1000});
   add_one_launch<600>(512, {100, 100});
+  add_one_launch<1000>(4096, {32, 32});
   add_repeated<400>(128, {1024, 64});
   add_repeated<600>(512, {1024, 64});
   add_repeated<1000>(4096, {32, 16});

@@ -11,18 +11,12 @@ namespace {
 
 namespace match = llvm::PatternMatch;
 
-/// A constant of which no element is a zero.
-bool is_never_zero(const llvm::Value* v) {
-  return match::match(v, match::m_NonZeroFP());
+/// A constant of which an element may be a zero.
+bool is_constant_with_zero(const llvm::Value* v) {
+  return llvm::isa<llvm::Constant>(v) && !match::match(v, match::m_NonZeroFP());
 }
 
-/// Whether `arm` is `operand`, or both are zeros of any sign, which comparisons take for one number.
-bool is_operand(const llvm::Value* arm, const llvm::Value* operand) {
-  return arm == operand ||
-         (match::match(arm, match::m_AnyZeroFP()) && match::match(operand, match::m_AnyZeroFP()));
-}
-
-/// Whether LLVM takes the selection for a minimum or maximum although the operands may be zeros.
+/// Whether LLVM takes the selection for a minimum or maximum although both operands may be zeros.
 bool selects_smaller_or_larger(const llvm::SelectInst& select) {
   const auto* compare = llvm::dyn_cast<llvm::FCmpInst>(select.getCondition());
   if (!compare || select.hasNoSignedZeros() || !select.getType()->isFPOrFPVectorTy()) return false;
@@ -36,9 +30,9 @@ bool selects_smaller_or_larger(const llvm::SelectInst& select) {
       return false;
   }
   const llvm::Value *x = compare->getOperand(0), *y = compare->getOperand(1);
-  if (is_never_zero(x) || is_never_zero(y)) return false;
+  if (!is_constant_with_zero(x) && !is_constant_with_zero(y)) return false;
   const llvm::Value *a = select.getTrueValue(), *b = select.getFalseValue();
-  return (is_operand(a, x) && is_operand(b, y)) || (is_operand(a, y) && is_operand(b, x));
+  return (a == x && b == y) || (a == y && b == x);
 }
 
 }  // namespace

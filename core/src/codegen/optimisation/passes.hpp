@@ -105,10 +105,10 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
   Zeros scope_;
 };
 
-/// Selects the smaller or larger of two floats that may be zeros by a comparison that includes equality.
-/// LLVM 22 takes `x < y ? x : y` for a minimum if y is never a NaN, and `x > y ? x : y` for a maximum.
-/// Instructions for these order zeros on GPUs, but the selection returns y if both are zeros
-/// (tests/evidence/select-zeros.md). It leaves `x >= y ? y : x` alone. On NVIDIA and AMD GPUs.
+/// Selects the smaller or larger of a float and a zero by a comparison that includes equality.
+/// LLVM 22 takes `x < 0 ? x : 0` for a minimum, and `x > -0 ? x : -0` for a maximum. Instructions for these
+/// order zeros on GPUs, but the selection returns the constant if both are zeros
+/// (tests/evidence/select-zeros.md). It leaves `x >= 0 ? 0 : x` alone. On NVIDIA and AMD GPUs.
 class OrderedSelects : public llvm::PassInfoMixin<OrderedSelects> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
