@@ -17,7 +17,7 @@ int kind_of(const sdk::vendor::GraphCopy& copy) {
 
 // No make_cooperative: HIP's nodes have an attribute for it, which its versions 5 and 6 store and do not
 // read when a graph runs.
-KernelNode Hip::kernel_node(const Kernel& kernel, const weir_launch& l, void** extra) {
+KernelNode Hip::kernel_node(const Kernel& kernel, const weir_launch& l, void** extra, void**) {
   return {{l.block[0], l.block[1], l.block[2]}, extra,   kernel.function,
           {l.grid[0], l.grid[1], l.grid[2]},    nullptr, l.dynamic_shared_bytes};
 }

@@ -60,16 +60,15 @@ struct Hip {
   static void check_target(const Device& device, const weir_code_object& object);
   static Code load_module(Module& module, const weir_code_object& object, std::string& log);
   static Code prepare_function(void*) noexcept { return sdk::vendor::success; }
-  struct KernelData {
-    bool knows_arguments = false;
-    std::vector<std::uint32_t> argument_offsets;
-  };
+  static constexpr char argument_offsets_need[] =
+      "load it from a plain HSACO file of code object version 3 or newer, whose metadata name them";
   static std::size_t block_bytes(const Module& module, Kernel& kernel);
-  static Code launch_cooperative(const Kernel& kernel, const weir_launch& launch, void** extra, void* stream);
+  static Code launch_cooperative(const Kernel& kernel, const weir_launch& launch, void* stream);
 
   // graph.cpp
   static constexpr bool orders_graph_runs = false;
-  static KernelNode kernel_node(const Kernel& kernel, const weir_launch& launch, void** extra);
+  static KernelNode kernel_node(const Kernel& kernel, const weir_launch& launch, void** extra,
+                                void** addresses);
   static Code put_copy(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphCopy& copy);
   static Code put_fill(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphFill& fill);
 };

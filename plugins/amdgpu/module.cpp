@@ -36,10 +36,11 @@ void check_whole_bundle(const weir_code_object& object) {
   const auto* bytes = static_cast<const char*>(object.data);
   const auto check = [&](bool holds) {
     if (!holds)
-      sdk::fail(WEIR_ERROR_CODE_OBJECT,
-                "code object '%.64s' is a bundle that is cut short or damaged: its table refers to bytes beyond "
-                "its %llu; load the whole file",
-                object.name, static_cast<unsigned long long>(object.size));
+      sdk::fail(
+          WEIR_ERROR_CODE_OBJECT,
+          "code object '%.64s' is a bundle that is cut short or damaged: its table refers to bytes beyond "
+          "its %llu; load the whole file",
+          object.name, static_cast<unsigned long long>(object.size));
   };
   const auto number = [&](std::uint64_t at) {
     std::uint64_t out = 0;
@@ -90,35 +91,22 @@ Code Hip::load_module(Module& module, const weir_code_object& object, std::strin
 /// HIP reads each argument at its offset in the block, and would read past the end of a shorter block.
 std::size_t Hip::block_bytes(const Module& module, Kernel& kernel) {
   const auto known = module.data.arguments.find(kernel.name);
-  kernel.data.knows_arguments = known != module.data.arguments.end();
-  kernel.data.argument_offsets.clear();
-  if (!kernel.data.knows_arguments) return kernel.argument_bytes;
+  kernel.argument_offsets.reset();
+  if (known == module.data.arguments.end()) return kernel.argument_bytes;
   if (known->second.bytes > kernel.argument_bytes)
     sdk::fail(WEIR_ERROR_INVALID,
               "kernel '%.128s' takes %u bytes of arguments; layout.argument_bytes is %u; list its parameters "
               "as its source declares them",
               kernel.name.c_str(), known->second.bytes, kernel.argument_bytes);
-  kernel.data.argument_offsets = known->second.offsets;
+  kernel.argument_offsets = known->second.offsets;
   return kernel.argument_bytes;
 }
 
 /// HIP's cooperative launch takes a list of the arguments' addresses and no block.
-Code Hip::launch_cooperative(const Kernel& kernel, const weir_launch& l, void**, void* stream) {
-  const std::vector<std::uint32_t>& offsets = kernel.data.argument_offsets;
-  if (!kernel.data.knows_arguments && kernel.argument_bytes)
-    sdk::fail(WEIR_ERROR_UNSUPPORTED,
-              "kernel '%.128s' has no readable metadata with the places of its arguments, which HIP's cooperative "
-              "launches need; load it from a plain HSACO file of code object version 3 or newer",
-              kernel.name.c_str());
-  constexpr std::size_t usual_arguments = 64;
-  void* usual[usual_arguments];
-  std::vector<void*> many;
-  if (offsets.size() > usual_arguments) many.resize(offsets.size());
-  void** const arguments = many.empty() ? usual : many.data();
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    arguments[i] = static_cast<std::byte*>(const_cast<void*>(l.arguments)) + offsets[i];
+Code Hip::launch_cooperative(const Kernel& kernel, const weir_launch& l, void* stream) {
+  sdk::vendor::ArgumentAddresses<Hip> arguments(kernel, l);
   return api.launch_cooperative(kernel.function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
-                                l.block[2], l.dynamic_shared_bytes, stream, arguments);
+                                l.block[2], l.dynamic_shared_bytes, stream, arguments.data());
 }
 
 }  // namespace weir::amdgpu

@@ -59,13 +59,14 @@ struct Cuda {
   static Code prepare_function(void* function) noexcept {
     return api.function_load ? api.function_load(function) : sdk::vendor::success;
   }
-  struct KernelData {};
+  static constexpr char argument_offsets_need[] = "install a driver for CUDA 12.4 or newer";
   static std::size_t block_bytes(const Module& module, Kernel& kernel);
-  static Code launch_cooperative(const Kernel& kernel, const weir_launch& launch, void** extra, void* stream);
+  static Code launch_cooperative(const Kernel& kernel, const weir_launch& launch, void* stream);
 
   // graph.cpp
   static constexpr bool orders_graph_runs = true;
-  static KernelNode kernel_node(const Kernel& kernel, const weir_launch& launch, void** extra);
+  static KernelNode kernel_node(const Kernel& kernel, const weir_launch& launch, void** extra,
+                                void** addresses);
   static Code make_cooperative(void* node);
   static Code put_copy(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphCopy& copy);
   static Code put_fill(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphFill& fill);

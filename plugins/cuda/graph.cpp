@@ -20,12 +20,13 @@ CopyEnd copy_end(const GraphPlace& place) {
 
 }  // namespace
 
-KernelNode Cuda::kernel_node(const Kernel& kernel, const weir_launch& l, void** extra) {
+KernelNode Cuda::kernel_node(const Kernel& kernel, const weir_launch& l, void** extra, void** addresses) {
   KernelNode node{};
   node.function = kernel.function;
   std::copy_n(l.grid, 3, node.grid);
   std::copy_n(l.block, 3, node.block);
   node.shared_bytes = l.dynamic_shared_bytes;
+  node.parameters = addresses;
   node.extra = extra;
   return node;
 }

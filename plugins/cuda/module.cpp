@@ -143,11 +143,14 @@ Code Cuda::load_module(Module& module, const weir_code_object& object, std::stri
 /// A launch would read past the end of a shorter argument block. Older libraries cannot return parameter
 /// sizes.
 std::size_t Cuda::block_bytes(const Module&, Kernel& kernel) {
+  kernel.argument_offsets.reset();
   if (!api.function_parameter) return kernel.argument_bytes;
   constexpr std::size_t max_parameters = 4096;  // of a byte each
+  std::vector<std::uint32_t> offsets;
   std::size_t end = 0, offset = 0, size = 0;
   for (std::size_t i = 0; i < max_parameters; ++i) {
     if (api.function_parameter(kernel.function, i, &offset, &size) != sdk::vendor::success) break;
+    offsets.push_back(static_cast<std::uint32_t>(offset));
     end = offset + size;
   }
   if (end > kernel.argument_bytes)
@@ -155,11 +158,12 @@ std::size_t Cuda::block_bytes(const Module&, Kernel& kernel) {
               "kernel '%.128s' takes %zu bytes of arguments; layout.argument_bytes is %u; list its "
               "parameters as its source declares them",
               kernel.name.c_str(), end, kernel.argument_bytes);
+  kernel.argument_offsets = std::move(offsets);
   return end;
 }
 
 /// Not cuLaunchCooperativeKernel, which takes no argument block.
-Code Cuda::launch_cooperative(const Kernel& kernel, const weir_launch& l, void** extra, void* stream) {
+Code Cuda::launch_cooperative(const Kernel& kernel, const weir_launch& l, void* stream) {
   LaunchAttribute cooperative{launch_is_cooperative, {1}};
   const LaunchConfiguration configuration{{l.grid[0], l.grid[1], l.grid[2]},
                                           {l.block[0], l.block[1], l.block[2]},
@@ -167,7 +171,8 @@ Code Cuda::launch_cooperative(const Kernel& kernel, const weir_launch& l, void**
                                           stream,
                                           &cooperative,
                                           1};
-  return api.launch_configured(&configuration, kernel.function, nullptr, extra);
+  sdk::vendor::ArgumentBlock<Cuda> arguments(kernel, l);
+  return api.launch_configured(&configuration, kernel.function, nullptr, arguments.extra());
 }
 
 }  // namespace weir::cuda

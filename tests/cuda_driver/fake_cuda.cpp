@@ -389,9 +389,7 @@ EXPORT cuFuncLoad(void*) {
 EXPORT cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, std::size_t* size) {
   const std::vector<std::size_t>& sizes = static_cast<Function*>(function)->parameters;
   if (index >= sizes.size()) return 1;
-  *offset = 0;
-  for (std::size_t i = 0; i < index; ++i)
-    *offset = (*offset + sizes[i] + sizes[i + 1] - 1) / sizes[i + 1] * sizes[i + 1];
+  *offset = argument_offset(*static_cast<Function*>(function), index);
   return *size = sizes[index], 0;
 }
 EXPORT cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,

@@ -65,6 +65,29 @@ inline std::vector<std::uint8_t> argument_bytes(void** extra) {
   return {bytes, bytes + *static_cast<std::size_t*>(extra[3])};
 }
 
+/// Where libcuda reads argument `index` of a function.
+inline std::size_t argument_offset(const Function& function, std::size_t index) {
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    const std::size_t next = function.parameters[i + 1];
+    offset = (offset + function.parameters[i] + next - 1) / next * next;
+  }
+  return offset;
+}
+
+/// Of a node that has either a block or the addresses of its arguments.
+inline std::vector<std::uint8_t> argument_bytes(const KernelNode& node) {
+  if (!node.parameters) return argument_bytes(node.extra);
+  const auto& called = *static_cast<const Function*>(node.function);
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i < called.parameters.size(); ++i) {
+    bytes.resize(argument_offset(called, i));
+    const auto* from = static_cast<const std::uint8_t*>(node.parameters[i]);
+    bytes.insert(bytes.end(), from, from + called.parameters[i]);
+  }
+  return bytes;
+}
+
 inline void run_kernel(const Function& function) {
   if (function.name == "trap") runtime().error = 700;
 }

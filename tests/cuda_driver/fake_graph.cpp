@@ -14,8 +14,10 @@ EXPORT cuGraphDestroy(void* graph) {
 }
 static void* add_node(void* graph, int kind, void* const* after, std::size_t count) {
   auto& nodes = static_cast<Graph*>(graph)->nodes;
-  nodes.push_back({kind, nullptr, {}, {}, {after, after + count}, false});
-  return &nodes.back();
+  Node& node = nodes.emplace_back();
+  node.kind = kind;
+  node.after.assign(after, after + count);
+  return &node;
 }
 EXPORT cuGraphAddEmptyNode(void** out, void* graph, void* const* after, std::size_t count) {
   BEGIN(nullptr, {count});
@@ -23,12 +25,13 @@ EXPORT cuGraphAddEmptyNode(void** out, void* graph, void* const* after, std::siz
 }
 static void set_kernel(Node& node, const KernelNode& values) {
   node.function = static_cast<Function*>(values.function);
-  node.arguments = argument_bytes(values.extra);
+  node.arguments = argument_bytes(values);
+  node.has_block = values.extra != nullptr;
 }
 EXPORT cuGraphAddKernelNode_v2(void** out, void* graph, void* const* after, std::size_t count,
                                const KernelNode* values) {
   BEGIN(nullptr, {count, values->grid[0], values->block[0], values->shared_bytes},
-        argument_bytes(values->extra));
+        argument_bytes(*values));
   *out = add_node(graph, 1, after, count);
   return set_kernel(*static_cast<Node*>(*out), *values), 0;
 }
@@ -38,11 +41,14 @@ EXPORT cuGraphAddKernelNode(void** out, void* graph, void* const* after, std::si
   *out = add_node(graph, 1, after, count);
   return set_kernel(*static_cast<Node*>(*out), *values), 0;
 }
+// Like libcuda 580, which refuses cooperative nodes with a block of arguments.
 EXPORT cuGraphKernelNodeSetAttribute(void* node, int number,
                                      const weir::cuda::LaunchAttribute::Value* value) {
   BEGIN(nullptr, {static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(value->cooperative)});
   if (number != weir::cuda::launch_is_cooperative) return 1;
-  return static_cast<Node*>(node)->cooperative = value->cooperative != 0, 0;
+  auto& kernel = *static_cast<Node*>(node);
+  if (value->cooperative && kernel.has_block) return 1;
+  return kernel.cooperative = value->cooperative != 0, 0;
 }
 EXPORT cuGraphAddMemcpyNode(void** out, void* graph, void* const* after, std::size_t count,
                             const CopyNode* values, void*) {
@@ -67,8 +73,10 @@ EXPORT cuGraphInstantiateWithFlags(void** out, void* graph, unsigned long long) 
   return *out = executable, 0;
 }
 EXPORT cuGraphExecKernelNodeSetParams_v2(void* executable, void* node, const KernelNode* values) {
-  BEGIN(nullptr, {values->grid[0]}, argument_bytes(values->extra));
-  return set_kernel(static_cast<Executable*>(executable)->nodes.at(node), *values), 0;
+  BEGIN(nullptr, {values->grid[0]}, argument_bytes(*values));
+  Node& kernel = static_cast<Executable*>(executable)->nodes.at(node);
+  if (kernel.cooperative && values->extra) return 1;
+  return set_kernel(kernel, *values), 0;
 }
 EXPORT cuGraphExecKernelNodeSetParams(void* executable, void* node, const KernelNode* values) {
   return cuGraphExecKernelNodeSetParams_v2(executable, node, values);

@@ -66,6 +66,7 @@ struct Node {
   int kind = 0;  // 0 empty, 1 kernel, 2 copy, 3 fill
   Function* function = nullptr;
   std::vector<std::uint8_t> arguments;
+  bool has_block = false;  // of arguments, and no addresses
   std::vector<unsigned char> parameters;  // of copies and fills, as passed
   std::vector<void*> after;
   bool cooperative = false;

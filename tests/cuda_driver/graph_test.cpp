@@ -108,6 +108,7 @@ TEST_F(FakeGraph, CooperativeNodesKeepTheAttribute) {
   const weir_graph graph = create({kernel});
   ASSERT_EQ(calls_of("cuGraphKernelNodeSetAttribute").size(), 1u);
   EXPECT_THAT(calls_of("cuGraphKernelNodeSetAttribute")[0].values, ElementsAre(2, 1));
+  EXPECT_EQ(calls_of("cuGraphAddKernelNode_v2").at(0).bytes.size(), 8u);
   launch.grid[0] = 100;
   call(table().graph_update, graph, 0u, &kernel);
   launch.flags = 0;

@@ -5,8 +5,9 @@
 //
 // Requires of the vendor's traits V, mainly functions that add a node to a graph or change one in an
 // executable graph:
-//   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra);
-//       the vendor's struct; `extra` are the launch options with the argument block
+//   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra, void** addresses);
+//       the vendor's struct. `extra` are the launch options with the argument block. For a cooperative launch
+//       it is null, and `addresses` are those of the arguments, because CUDA refuses such nodes with a block
 //   static Code make_cooperative(void* node);
 //       marks a kernel node of a graph that is not executable yet as a cooperative launch; omitted if the
 //       vendor's graphs cannot hold cooperative launches, which then throws UNSUPPORTED
@@ -100,10 +101,8 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     Code code = success;
     if (node.kind == WEIR_GRAPH_EMPTY) return;
     if (node.kind == WEIR_GRAPH_KERNEL) {
-      node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
-      ArgumentBlock<V> arguments(*node.kernel, node.launch);
-      const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
-      code = V::calls().graph_set_kernel(executable, own[0], &values);
+      code = put_kernel(
+          node, [&](const auto& values) { return V::calls().graph_set_kernel(executable, own[0], &values); });
     } else if ((node.size == 0) != was_empty[index]) {
       refuse(index, "its size becomes 0 or is 0 no more");
     } else if (node.size == 0) {
@@ -222,10 +221,10 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       keep(V::calls().graph_add_empty(&made, native, after.data(), after.size()),
            "add an empty node to a graph");
     } else if (node.kind == WEIR_GRAPH_KERNEL) {
-      node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
-      ArgumentBlock<V> arguments(*node.kernel, node.launch);
-      const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
-      keep(V::calls().graph_add_kernel(&made, native, after.data(), after.size(), &values),
+      const auto add_kernel = [&](const auto& values) {
+        return V::calls().graph_add_kernel(&made, native, after.data(), after.size(), &values);
+      };
+      keep(put_kernel(node, add_kernel),
            format_text("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
       if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE) make_cooperative(made);
     } else if (node.kind == WEIR_GRAPH_FILL) {
@@ -241,6 +240,17 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     } else {
       keep(V::put_copy({&made, native, after}, *device, copy_of(node)), "add a copy to a graph");
     }
+  }
+
+  /// Calls `put` with the vendor's struct for a kernel node, which points to the arguments.
+  static Code put_kernel(const Node& node, const auto& put) {
+    node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
+    if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE) {
+      ArgumentAddresses<V> arguments(*node.kernel, node.launch);
+      return put(V::kernel_node(*node.kernel, node.launch, nullptr, arguments.data()));
+    }
+    ArgumentBlock<V> arguments(*node.kernel, node.launch);
+    return put(V::kernel_node(*node.kernel, node.launch, arguments.extra(), nullptr));
   }
 
   void make_cooperative(void* node) {

@@ -3,11 +3,13 @@
 //
 // Requires of the vendor's traits V:
 //   static void* const launch_end;                          // end of the list of extra launch options
-//   struct KernelData;
-//       V's data of a kernel
-//   static Code launch_cooperative(const Kernel<V>&, const weir_launch&, void** extra, void* stream);
-//       `extra` are the launch options with the argument block
+//   static constexpr char argument_offsets_need[];
+//       what the user has to do for `Kernel::argument_offsets` to be known
+//   static Code launch_cooperative(const Kernel<V>&, const weir_launch&, void* stream);
 #pragma once
+
+#include <optional>
+#include <vector>
 
 #include "device.hpp"
 
@@ -40,11 +42,12 @@ struct Kernel : KernelObject<Device<V>> {
   using KernelObject<Device<V>>::name;
   void* function = nullptr;
   std::size_t block_bytes = 0;  ///< size of the argument block, as the vendor counts it
+  /// Of each argument in the block, in the order of the parameters, if known.
+  std::optional<std::vector<std::uint32_t>> argument_offsets;
   std::atomic<std::uint32_t> dynamic_shared_limit{0};
   /// The last result of max_cooperative_blocks, with its arguments: threads, shared bytes, and blocks in the
   /// lower half.
   std::atomic<std::uint64_t> known_resident{0};
-  [[no_unique_address]] typename V::KernelData data{};
 
   /// Shared bytes per block that the vendor allows before `allow_shared` raises the limit.
   static constexpr std::uint32_t default_shared_bytes = 48 * 1024;
@@ -109,12 +112,40 @@ struct Kernel : KernelObject<Device<V>> {
     ArgumentBlock<V> arguments(*this, l);
     const Code code =
         l.flags & WEIR_LAUNCH_COOPERATIVE
-            ? V::launch_cooperative(*this, l, arguments.extra(), stream)
+            ? V::launch_cooperative(*this, l, stream)
             : V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                                 l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
     if (code != success) [[unlikely]]
       device->raise(code, format_text("launch kernel '%.128s'", name.c_str()).c_str());
   }
+};
+
+/// The addresses of a launch's arguments. Vendors' functions for some cooperative launches take no block.
+/// Throws UNSUPPORTED if the offsets of the kernel's arguments are not known.
+template <class V>
+class ArgumentAddresses {
+ public:
+  ArgumentAddresses(const Kernel<V>& kernel, const weir_launch& launch) {
+    if (!kernel.argument_offsets && kernel.argument_bytes)
+      fail(WEIR_ERROR_UNSUPPORTED,
+           "the offsets of the arguments of kernel '%.128s' are unknown, but cooperative launches of %s need "
+           "them; %s",
+           kernel.name.c_str(), V::names.runtime, V::argument_offsets_need);
+    if (!kernel.argument_offsets) return;
+    const std::vector<std::uint32_t>& offsets = *kernel.argument_offsets;
+    if (offsets.size() > usual) many_.resize(offsets.size());
+    auto* const block = static_cast<std::byte*>(const_cast<void*>(launch.arguments));
+    for (std::size_t i = 0; i < offsets.size(); ++i) data()[i] = block + offsets[i];
+  }
+  ArgumentAddresses(const ArgumentAddresses&) = delete;
+  ArgumentAddresses& operator=(const ArgumentAddresses&) = delete;
+
+  void** data() noexcept { return many_.empty() ? few_ : many_.data(); }
+
+ private:
+  static constexpr std::size_t usual = 64;  // no allocation up to this number
+  void* few_[usual];
+  std::vector<void*> many_;
 };
 
 }  // namespace weir::sdk::vendor
