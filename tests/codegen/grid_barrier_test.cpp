@@ -88,8 +88,9 @@ Code code_of(const codegen::Target& target, const char* emit, bool cooperative =
 const codegen::Target h200{"ptx", "sm_90", "+ptx86", 32, 1024, usual};
 const codegen::Target mi210{"hsaco", "gfx90a", "", 64, 1024, usual};
 
-// After both loops, before the chunks are combined, after that, and after the test.
-constexpr std::size_t barriers = 5;
+// After both loops, before the chunks are combined, and at the beginning, when each block has taken the value
+// of $more. Each block combines the chunks and computes the condition.
+constexpr std::size_t barriers = 4;
 
 TEST(GridBarrier, OfNvidiaGpusFencesBeforeAndAfterTheWait) {
   const Code code = code_of(h200, "asm");

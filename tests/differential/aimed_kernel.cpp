@@ -55,7 +55,7 @@ bool is_sum(Row row) {
   return row == Row::cpu_private_sums || row == Row::gpu_private_sums;
 }
 bool is_phases(Row row) {
-  return row == Row::cpu_phases || row == Row::gpu_phases || row == Row::gpu_grid_phases;
+  return row == Row::cpu_phases || row == Row::gpu_phases || is_grid_row(row);
 }
 bool is_region(Row row) {
   return row == Row::cpu_region || row == Row::gpu_region;
@@ -242,7 +242,7 @@ class AimedGenerator : private AimedLongBodies {
       const std::int64_t less = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
       const std::size_t visible = values_.size();
       // Repeats whose loops may be long take the grid.
-      const bool on_grid = aim_.row == Row::gpu_grid_phases;
+      const bool on_grid = is_grid_row(aim_.row);
       const bool device = (on_grid || !narrow_) && (d == 0 || c_.chance(3));
       ValueId first = number(out, low), end = ir::no_value;
       if (device) {

@@ -48,7 +48,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU phases",
                                      "GPU region in one task",
                                      "GPU long body",
-                                     "GPU phases on the grid"};
+                                     "GPU phases on the grid",
+                                     "GPU phases in each block"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -115,7 +116,7 @@ const char* impossible(Row row, Kind kind) noexcept {
                                      kind_of(Op::continue_), assert_kind, chosen_write_kind});
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row != Row::cpu_phases &&
-      row != Row::gpu_phases && row != Row::gpu_grid_phases && row != Row::cpu_region &&
+      row != Row::gpu_phases && !is_grid_row(row) && row != Row::cpu_region &&
       row != Row::gpu_region && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
@@ -198,6 +199,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
       count(Row::gpu_grid_phases, kinds);
     else
       met(Path::phases, gpu ? Row::gpu_phases : Row::cpu_phases);
+    met(Path::replicated_phases, Row::gpu_replicated_phases);
     met(Path::region, gpu ? Row::gpu_region : Row::cpu_region);
     met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
     met(Path::scalar_loop, Row::cpu_scalar_loop);

@@ -56,6 +56,7 @@ enum class Row : std::uint8_t {
   gpu_region,
   gpu_long_body,
   gpu_grid_phases,
+  gpu_replicated_phases,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;
@@ -64,6 +65,9 @@ inline constexpr std::size_t row_count = static_cast<std::size_t>(Row::gpu_facts
 std::string row_name(Row row);
 inline bool is_group_row(Row row) noexcept {
   return row == Row::cpu_group_loops || row == Row::cpu_group_vectors || row == Row::gpu_group_blocks;
+}
+inline bool is_grid_row(Row row) noexcept {
+  return row == Row::gpu_grid_phases || row == Row::gpu_replicated_phases;
 }
 inline bool is_gpu_row(Row row) noexcept {
   return row >= Row::gpu_serial;

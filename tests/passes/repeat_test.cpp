@@ -87,7 +87,7 @@ TEST(Repeat, CooperativeTasksHaveTheSamePhasesAndABarrier) {
   EXPECT_EQ(std::ranges::count_if(task.arguments, is_barrier), 1);
   EXPECT_EQ(p.scratch_bytes, apart.scratch_bytes);
   EXPECT_EQ(p.tasks[1].barriers, 4u)
-      << "after two loops, before and after the combination of the reduction; none before the store";
+      << "after two loops, before the combination of the reduction, and after the store";
 }
 
 TEST(Repeat, CooperativeTasksOfStreamBlocksHaveBarriersOfTheirOwn) {

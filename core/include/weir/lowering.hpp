@@ -36,10 +36,11 @@ enum class LoweringPath : std::uint8_t {
   region,         ///< the stream blocks of a region, each in a block of its own
   long_body,      ///< GPU: an iteration of many statements per thread of a small block, with loads early
   grid_phases,    ///< GPU: phases that all blocks of a cooperative launch run, with barriers of the grid
+  replicated_phases,  ///< GPU: statements between loops of grid_phases, run by each block for itself
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
 inline constexpr std::uint32_t lowering_path_count =
-    static_cast<std::uint32_t>(LoweringPath::grid_phases) + 1;
+    static_cast<std::uint32_t>(LoweringPath::replicated_phases) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

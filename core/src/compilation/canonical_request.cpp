@@ -71,11 +71,12 @@ class Canonical {
 
   void put(const ir::Task& task) {
     const auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged,
-                 cooperative, partials_offset, result_offset, reduce_type, reduce_kind, location] = task;
+                 cooperative, read_by_others, partials_offset, result_offset, reduce_type, reduce_kind,
+                 location] = task;
     (void)name, (void)value_count, (void)local_count;
     values_ = locals_ = {};
-    (*this)(kind, body, arguments, argument_bytes, cost, merged, cooperative, partials_offset, result_offset,
-            reduce_type, reduce_kind, location);
+    (*this)(kind, body, arguments, argument_bytes, cost, merged, cooperative, read_by_others, partials_offset,
+            result_offset, reduce_type, reduce_kind, location);
   }
 
   void put(const ir::Block& block) {

@@ -59,9 +59,9 @@ void fields(auto& archive, Is<ir::TaskArgument> auto& argument) {
 
 void fields(auto& archive, Is<ir::Task> auto& task) {
   auto& [name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, cooperative,
-         partials_offset, result_offset, reduce_type, reduce_kind, location] = task;
+         read_by_others, partials_offset, result_offset, reduce_type, reduce_kind, location] = task;
   archive(name, kind, body, arguments, argument_bytes, value_count, local_count, cost, merged, cooperative,
-          partials_offset, result_offset, reduce_type, reduce_kind, location);
+          read_by_others, partials_offset, result_offset, reduce_type, reduce_kind, location);
 }
 
 void fields(auto& archive, Is<codegen::LaunchAssumptions> auto& assumptions) {

@@ -99,6 +99,8 @@ struct Task {
   bool merged = false;     ///< the loop replaces several of the kernel
   /// All blocks of a task of phases run its loops, so that they must be resident at once.
   bool cooperative = false;
+  /// cooperative tasks: offsets of the values in scratch memory that other tasks of the launch read; sorted.
+  std::vector<std::uint32_t> read_by_others;
   /// reduce tasks: the offset in the scratch memory of the chunks' reduce_bytes, and that of the result.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;
@@ -111,23 +113,6 @@ struct Task {
 inline std::size_t region_blocks(const Task& task) noexcept {
   const auto& statements = task.body.statements;
   return !statements.empty() && statements.back().op == Op::region ? statements.back().bodies.size() : 1;
-}
-
-/// Whether one thread of the grid runs the end of a phase: a serial one, or the combination of a reduction.
-inline bool ends_in_one_thread(const Statement& phase) noexcept {
-  const auto& statements = phase.bodies.front().statements;
-  return statements.empty() || statements.back().op != Op::parallel;
-}
-
-/// Whether statement `i` of a block is a phase that ends in one thread, which also runs all of the next
-/// phase. Other threads then need not wait for it in between.
-inline bool continues_in_one_thread(const Block& block, std::size_t i) noexcept {
-  const auto& statements = block.statements;
-  if (i + 1 >= statements.size() || statements[i].op != Op::phase || statements[i + 1].op != Op::phase)
-    return false;
-  const auto& next = statements[i + 1].bodies.front().statements;
-  return ends_in_one_thread(statements[i]) && (next.empty() || next.back().op != Op::reduce) &&
-         ends_in_one_thread(statements[i + 1]);
 }
 
 }  // namespace weir::ir

@@ -7,6 +7,7 @@
 #include <weir/error.hpp>
 
 #include "ir/groups.hpp"
+#include "ir/replicated_phases.hpp"
 #include "ir/verifier.hpp"
 #include "passes/argument_layout.hpp"
 #include "passes/bounds.hpp"
@@ -52,20 +53,12 @@ std::string_view symbol_end(ir::TaskKind kind) {
   return "task";
 }
 
-/// The barriers of the grid in a cooperative task that runs each statement once.
-std::uint32_t count_barriers(const ir::Block& block) {
-  std::uint32_t barriers = 0;
-  for (std::size_t i = 0; i < block.statements.size(); ++i) {
-    const ir::Statement& s = block.statements[i];
-    if (s.op == ir::Op::phase) {
-      const auto& inner = s.bodies.front().statements;
-      barriers += !inner.empty() && inner.back().op == ir::Op::reduce;
-      barriers += !ir::continues_in_one_thread(block, i);
-    } else {
-      for (const ir::Block& body : s.bodies) barriers += count_barriers(body);
-    }
+/// Adds the offsets of the values that a block reads from scratch memory.
+void find_scratch_reads(const ir::Block& block, std::set<std::uint32_t>& offsets) {
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::scratch_load) offsets.insert(static_cast<std::uint32_t>(s.immediate));
+    for (const ir::Block& body : s.bodies) find_scratch_reads(body, offsets);
   }
-  return barriers;
 }
 
 /// Whether a block contains a loop. A loop of one iteration, which fuse() makes for a `continue`, is none.
@@ -110,7 +103,7 @@ class Planner {
     place_scratch(draft_);
     build_tasks();
     number_regions();
-    number_barriers();
+    finish_cooperative();
     plan_.parameters = find_uses(kernel_);
     plan_.scratch_bytes = draft_.scratch_bytes;
     return std::move(plan_);
@@ -294,7 +287,7 @@ class Planner {
       planned.phases[first].cost = cost++->operations;
     }
     planned.title = title(planned.task, planned.phases);
-    planned.barriers = count_barriers(planned.task.body);
+    planned.barriers = ir::ReplicatedPhases(planned.task).count_barriers();
   }
 
   std::string title(const ir::Task& task, const std::vector<PlannedLoop>& loops) const {
@@ -381,11 +374,15 @@ class Planner {
     }
   }
 
-  // Stream blocks of a region run at the same time.
-  void number_barriers() {
+  void finish_cooperative() {
     for (PlannedTask& planned : plan_.tasks) {
       if (!planned.task.cooperative) continue;
       plan_.has_cooperative = true;
+      std::set<std::uint32_t> reads;
+      for (const PlannedTask& other : plan_.tasks)
+        if (&other != &planned) find_scratch_reads(other.task.body, reads);
+      planned.task.read_by_others.assign(reads.begin(), reads.end());
+      // Stream blocks of a region run at the same time.
       for (ir::TaskArgument& argument : planned.task.arguments)
         if (argument.kind == ir::TaskArgument::Kind::barrier)
           argument.index = static_cast<std::uint8_t>(std::max(planned.block, 0));

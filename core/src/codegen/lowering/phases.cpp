@@ -52,14 +52,22 @@ class Phases : private FunctionPart {
         repeat(s);
       } else if (s.op == ir::Op::phase) {
         phase(s);
-        if (ir::continues_in_one_thread(block, i))
-          barrier_of_block();
-        else
-          barrier();
+        broadcast(s);
+        barrier(f_.replicated && f_.replicated->grid_waits_after(block, i));
       } else {
         BodyLowering(f_, around_).lower(s);
       }
     }
+  }
+
+  /// The values of earlier tasks.
+  void take_values() {
+    if (take_copies(places([](const ir::ReplicatedPhases::Copy& copy) { return copy.enters; })))
+      barrier(true);
+  }
+  /// The values for later tasks.
+  void leave_values() {
+    leave_copies(places([](const ir::ReplicatedPhases::Copy& copy) { return copy.leaves; }));
   }
 
  private:
@@ -85,8 +93,12 @@ class Phases : private FunctionPart {
       b_.SetInsertPoint(body);
     }
     lower(s.bodies.back());
-    const auto& last = s.bodies.back().statements;
-    if (last.empty() || last.back().op != ir::Op::phase) barrier();
+    const ir::Block& last = s.bodies.back();
+    const bool ends_in_phase = !last.statements.empty() && last.statements.back().op == ir::Op::phase;
+    const bool grid_waits = f_.replicated && f_.replicated->grid_waits_after_repetition(s);
+    const bool grid_waited =
+        ends_in_phase && f_.replicated && f_.replicated->grid_waits_after(last, last.statements.size() - 1);
+    if (grid_waits ? !grid_waited : !ends_in_phase) barrier(grid_waits);
     b_.CreateStore(b_.CreateAdd(i, i64(1)), number);
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
@@ -103,7 +115,9 @@ class Phases : private FunctionPart {
     const ReduceScratch scratch{std::uint32_t(s.immediate >> 32), std::uint32_t(s.immediate)};
     if (!reduces && last != ir::Op::parallel) {
       f_.lowering.take(LoweringPath::serial);
-      stay_in_one_thread(f_);
+      const bool in_each_block = f_.replicated && f_.replicated->in_each_block(s);
+      if (in_each_block) f_.lowering.take(LoweringPath::replicated_phases);
+      stay_in_one_thread(f_, in_each_block);
     }
     {
       Iteration iteration(around_, s, {});
@@ -111,7 +125,7 @@ class Phases : private FunctionPart {
       lower_statements(f_, iteration, block, scratch);
     }
     if (reduces) {
-      barrier();
+      barrier(f_.replicated.has_value());
       combine_chunks(f_, Reduction(f_, block.statements.back(), scratch));
     }
     f_.return_block = outer;
@@ -120,15 +134,60 @@ class Phases : private FunctionPart {
     b_.SetInsertPoint(end);
   }
 
-  /// Of all threads that run the phases.
-  void barrier() {
-    if (task_.cooperative)
-      grid_barrier(f_);
-    else
-      barrier_of_block();
+  /// All blocks take the values that one thread of the grid has set.
+  void broadcast(const ir::Statement& phase) {
+    if (!f_.replicated) return;
+    const std::vector<std::size_t> set = f_.replicated->set_by_one_block(phase);
+    if (!leave_copies(set)) return;
+    barrier(true);
+    take_copies(set);
   }
-  void barrier_of_block() {
-    if (device_.threads()) device_.threads()->barrier(b_);
+
+  /// Each block takes values from scratch memory. Returns whether there are any.
+  bool take_copies(const std::vector<std::size_t>& places) {
+    return one_thread_copies(places, true,
+                             [&](Type type, Value* own, Value* shared) { copy(type, shared, own); });
+  }
+  /// Block 0 leaves its copies in scratch memory.
+  bool leave_copies(const std::vector<std::size_t>& places) {
+    return one_thread_copies(places, false,
+                             [&](Type type, Value* own, Value* shared) { copy(type, own, shared); });
+  }
+  bool one_thread_copies(const std::vector<std::size_t>& places, bool of_each_block, const auto& one) {
+    if (places.empty()) return false;
+    llvm::BasicBlock* const end = new_block("copies.end");
+    llvm::BasicBlock* const outer = std::exchange(f_.return_block, end);
+    stay_in_one_thread(f_, of_each_block);
+    for (const std::size_t place : places) {
+      const ir::ReplicatedPhases::Copy& copied = f_.replicated->copies()[place];
+      one(copied.type, f_.scratch_address(copied.offset),
+          b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(copied.offset)));
+    }
+    f_.return_block = outer;
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+    return true;
+  }
+  void copy(Type type, Value* from, Value* to) {
+    llvm::Type* t = memory_type(context_, type);
+    const llvm::Align alignment(size_of(type));
+    b_.CreateAlignedStore(b_.CreateAlignedLoad(t, from, alignment), to, alignment);
+  }
+
+  std::vector<std::size_t> places(const auto& wanted) {
+    std::vector<std::size_t> found;
+    if (!f_.replicated) return found;
+    for (std::size_t k = 0; k < f_.replicated->copies().size(); ++k)
+      if (wanted(f_.replicated->copies()[k])) found.push_back(k);
+    return found;
+  }
+
+  /// Of all threads of the grid, or of the block.
+  void barrier(bool of_grid) {
+    if (of_grid)
+      grid_barrier(f_);
+    else if (device_.threads())
+      device_.threads()->barrier(b_);
   }
 
   Iteration& around_;
@@ -150,7 +209,10 @@ void lower_phases(TaskFunction& f, Iteration& around) {
     f.b.CreateCondBr(f.b.CreateICmpEQ(threads->block(f.b), f.i32(0)), first, f.return_block);
     f.b.SetInsertPoint(first);
   }
-  Phases(f, around).lower(f.task.body);
+  Phases phases(f, around);
+  phases.take_values();
+  phases.lower(f.task.body);
+  phases.leave_values();
 }
 
 }  // namespace weir::codegen

@@ -74,7 +74,11 @@ Value* Reduction::partial_address(Value* chunk) {
 }
 
 Value* Reduction::result_address() {
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(scratch_.result));
+  return f_.scratch_address(scratch_.result);
+}
+
+bool Reduction::combines_in_each_block() const {
+  return f_.replicated && f_.replicated->copy_at(scratch_.result).has_value();
 }
 
 void Reduction::accumulate(const Iteration& around, const ir::Statement& loop,

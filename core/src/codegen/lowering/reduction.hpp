@@ -29,10 +29,13 @@ class Reduction : private FunctionPart {
 
   /// reduce_chunk(n) of ir/task.hpp, and the number of chunks; i64.
   std::pair<llvm::Value*, llvm::Value*> chunks_of(llvm::Value* n);
-  /// In scratch memory: the number of chunks, the result of a chunk, and the result of all.
+  /// In scratch memory: the number of chunks, the result of a chunk, and the result of all, of which a block
+  /// may have a copy.
   llvm::Value* chunk_count_address();
   llvm::Value* partial_address(llvm::Value* chunk);
   llvm::Value* result_address();
+  /// Whether each block of the grid combines the chunks' results.
+  bool combines_in_each_block() const;
 
   /// Adds the iteration of `loop` at `indices` to the lane at `address`. An iteration that ends early does
   /// not change the lane.

@@ -56,6 +56,10 @@ TaskFunction::TaskFunction(llvm::Module& in, const ir::Kernel& of, const ir::Tas
   if (lines) b.SetCurrentDebugLocation(lines->begin(*function, task));
   return_block = llvm::BasicBlock::Create(context, "return", function);
   arguments.load(b, *function, device);
+  if (!task.cooperative || !device.threads()) return;
+  replicated.emplace(task);
+  if (const std::size_t copies = replicated->copies().size())
+    scratch_copies = new_block_memory(llvm::ArrayType::get(b.getInt64Ty(), copies), "_copies");
 }
 
 llvm::BasicBlock* TaskFunction::new_block(const char* name) {
@@ -94,6 +98,12 @@ llvm::GlobalVariable* TaskFunction::named_block_memory(llvm::Type* type, const s
   for (const BlockMemory& memory : block_memory_)
     if (memory.phase == phase_ && memory.name == name) return memory.variable;
   return block_memory(type, name);
+}
+
+llvm::Value* TaskFunction::scratch_address(std::uint64_t offset) {
+  const auto copy = replicated ? replicated->copy_at(offset) : std::nullopt;
+  return copy ? b.CreateInBoundsGEP(scratch_copies->getValueType(), scratch_copies, {i32(0), i32(*copy)})
+              : b.CreateInBoundsGEP(b.getInt8Ty(), arguments.scratch(), i64(offset));
 }
 
 void TaskFunction::lay_out_block_memory() {

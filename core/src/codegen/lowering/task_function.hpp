@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "codegen/lowering/task_arguments.hpp"
 #include "codegen/targets/device_model.hpp"
 #include "ir/ir.hpp"
+#include "ir/replicated_phases.hpp"
 #include "ir/task.hpp"
 
 namespace weir::codegen {
@@ -50,6 +52,8 @@ struct TaskFunction {
   llvm::GlobalVariable* named_block_memory(llvm::Type* type, const std::string& name);
   /// Begins a phase that may reuse the memory of earlier phases. All threads must have finished using it.
   void reuse_block_memory() { ++phase_; }
+  /// The address in scratch memory, or of the block's copy of the value there.
+  llvm::Value* scratch_address(std::uint64_t offset);
   /// Puts the memory of the phases in one place. For the complete function.
   void lay_out_block_memory();
   /// A function of this module without a body, which returns nothing and is seldom called.
@@ -94,6 +98,8 @@ struct TaskFunction {
   llvm::BasicBlock* return_block = nullptr;
   TaskArguments arguments;
   StackFrame frame;
+  std::optional<ir::ReplicatedPhases> replicated;    ///< in cooperative tasks
+  llvm::GlobalVariable* scratch_copies = nullptr;  ///< of a block, 8 bytes each; null if there are none
   unsigned long_chains = 0;  ///< calls so far to math functions with a long dependency chain
 
  private:

@@ -36,10 +36,10 @@ void lower_reduce(TaskFunction& f, const Iteration& around, const ir::Statement&
 
 }  // namespace
 
-void stay_in_one_thread(TaskFunction& f) {
+void stay_in_one_thread(TaskFunction& f, bool of_each_block) {
   if (!f.device.threads()) return;
   const ThreadModel& threads = *f.device.threads();
-  Value* first = f.b.CreateICmpEQ(f.block(), f.i32(0));
+  Value* first = of_each_block ? f.b.getTrue() : f.b.CreateICmpEQ(f.block(), f.i32(0));
   if (threads.block_threads(f.kernel, f.task) > 1)
     first = f.b.CreateAnd(first, f.b.CreateICmpEQ(threads.thread(f.b), f.i32(0)));
   llvm::BasicBlock* body = f.new_block("serial");

@@ -7,8 +7,9 @@
 
 namespace weir::codegen {
 
-/// Makes all threads but one continue at f.return_block. Nothing on devices without threads().
-void stay_in_one_thread(TaskFunction& f);
+/// Makes all threads of the grid, or of each block, but one continue at f.return_block. Nothing on devices
+/// without threads().
+void stay_in_one_thread(TaskFunction& f, bool of_each_block = false);
 /// The statements of `block`, of which the last may be a loop. `scratch` is that of the loop if it is a
 /// reduction, which leaves the results of its chunks there.
 void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block,

@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, lowering_path_count> path_names{
     "serial",          "scalar loop",   "vector loop",   "lane loop",     "thread loop",  "packets",
     "packet edges",    "shared loops",  "tiles",         "tile packets",  "staged reads", "private counters",
     "direct counters", "reduce chunks", "reduce blocks", "reduce strips", "reduce final", "group loops",
-    "group blocks",    "phases",        "private sums",  "region",        "long body",    "grid phases"};
+    "group blocks",    "phases",        "private sums",  "region",        "long body",    "grid phases",
+    "replicated phases"};
 
 }  // namespace
 

@@ -114,7 +114,7 @@ void BodyLowering::store_local(const ir::Statement& s) {
 }
 
 Value* BodyLowering::scratch_address(const ir::Statement& s, bool indexed) {
-  Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(s.immediate));
+  Value* address = f_.scratch_address(s.immediate);
   if (!indexed) return address;
   return b_.CreateInBoundsGEP(memory_type(context_, s.type), address, it_.value(s.operands.at(0)));
 }

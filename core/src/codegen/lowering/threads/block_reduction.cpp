@@ -284,13 +284,16 @@ void BlockReduction::add_strip(llvm::ArrayType* array, Value* values, llvm::Allo
   b_.SetInsertPoint(added);
 }
 
-/// One block; each thread has the lanes thread, thread + size of the block, ...
+/// One block, or each; each thread has the lanes thread, thread + size of the block, ...
 void BlockReduction::combine_chunks() {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = reduction_.type();
   const std::uint32_t size = threads.block_threads(kernel_, task_);
   llvm::BasicBlock* block = new_block("final");
-  b_.CreateCondBr(b_.CreateICmpEQ(f_.block(), i32(0)), block, f_.return_block);
+  if (reduction_.combines_in_each_block())
+    b_.CreateBr(block);
+  else
+    b_.CreateCondBr(b_.CreateICmpEQ(f_.block(), i32(0)), block, f_.return_block);
   b_.SetInsertPoint(block);
   Value* thread = threads.thread(b_);
   Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());

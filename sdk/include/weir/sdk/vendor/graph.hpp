@@ -226,7 +226,9 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       };
       keep(put_kernel(node, add_kernel),
            format_text("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
-      if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE) make_cooperative(made);
+      if constexpr (holds_cooperative)
+        if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE)
+          device->check(V::make_cooperative(made), "make a node of a graph a cooperative launch");
     } else if (node.kind == WEIR_GRAPH_FILL) {
       FillSteps steps = steps_of(node);
       for (const GraphFill& fill : steps.fills)
@@ -242,23 +244,20 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     }
   }
 
+  static constexpr bool holds_cooperative = requires(void* node) { V::make_cooperative(node); };
+
   /// Calls `put` with the vendor's struct for a kernel node, which points to the arguments.
   static Code put_kernel(const Node& node, const auto& put) {
     node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
     if (node.launch.flags & WEIR_LAUNCH_COOPERATIVE) {
+      if constexpr (!holds_cooperative)
+        fail(WEIR_ERROR_UNSUPPORTED,
+             "graphs of %s hold no cooperative launches; launch the kernel on a stream", V::names.runtime);
       ArgumentAddresses<V> arguments(*node.kernel, node.launch);
       return put(V::kernel_node(*node.kernel, node.launch, nullptr, arguments.data()));
     }
     ArgumentBlock<V> arguments(*node.kernel, node.launch);
     return put(V::kernel_node(*node.kernel, node.launch, arguments.extra(), nullptr));
-  }
-
-  void make_cooperative(void* node) {
-    if constexpr (requires { V::make_cooperative(node); })
-      device->check(V::make_cooperative(node), "make a node of a graph a cooperative launch");
-    else
-      fail(WEIR_ERROR_UNSUPPORTED, "graphs of %s hold no cooperative launches; launch the kernel on a stream",
-           V::names.runtime);
   }
 
   static GraphPlace place(const Allocation<V>& allocation, std::uint64_t offset) {
