@@ -43,7 +43,7 @@ bool is_slower_in_vectors(const ir::Kernel& kernel, const ir::Statement& loop);
 void reduce_on_host(TaskFunction& f, const Reduction& how, const Iteration& around,
                     const ir::Statement& loop);
 /// Reduces the partial results to the result.
-void combine_chunks_on_host(TaskFunction& f, const Reduction& how);
+void combine_chunks_on_host(TaskFunction& f, const Reduction& how, llvm::Value* chunks);
 
 /// For loops that count in an array (ir/counters.hpp). Calls `walk` for code that counts in memory of the
 /// block, or of a CPU's thread, and again for code that counts in the array. The array's extent and the

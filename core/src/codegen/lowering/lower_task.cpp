@@ -27,7 +27,7 @@ Lowering lower_task(llvm::Module& module, const ir::Kernel& kernel, const ir::Ta
   Iteration around(f);
   const ReduceScratch scratch{task.partials_offset, task.result_offset};
   if (task.kind == ir::TaskKind::reduce_final)
-    combine_chunks(f, Reduction(f, task.reduce_kind, task.reduce_type, scratch));
+    combine_chunks(f, Reduction(f, task.reduce_kind, task.reduce_type, scratch), nullptr);
   if (task.kind == ir::TaskKind::serial) {
     stay_in_one_thread(f);
     f.lowering.take(LoweringPath::serial);

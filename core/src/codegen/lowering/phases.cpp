@@ -3,6 +3,7 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
+#include "codegen/lowering/space.hpp"
 #include "codegen/lowering/task_loops.hpp"
 #include "codegen/lowering/threads/grid_barrier.hpp"
 #include "codegen/targets/thread_model.hpp"
@@ -123,10 +124,12 @@ class Phases : private FunctionPart {
       Iteration iteration(around_, s, {});
       iteration.end = end;
       lower_statements(f_, iteration, block, scratch);
-    }
-    if (reduces) {
-      barrier(f_.replicated.has_value());
-      combine_chunks(f_, Reduction(f_, block.statements.back(), scratch));
+      if (reduces) {
+        barrier(f_.replicated.has_value());
+        const ir::Statement& loop = block.statements.back();
+        Reduction how(f_, loop, scratch);
+        combine_chunks(f_, how, how.chunks_of(space_of(f_, iteration, loop).total).second);
+      }
     }
     f_.return_block = outer;
     f_.jump(end);

@@ -61,12 +61,12 @@ void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block
   }
 }
 
-void combine_chunks(TaskFunction& f, const Reduction& how) {
+void combine_chunks(TaskFunction& f, const Reduction& how, Value* chunks) {
   f.lowering.take(LoweringPath::reduce_final);
   if (f.device.threads())
-    combine_chunks_in_block(f, how);
+    combine_chunks_in_block(f, how, chunks);
   else
-    combine_chunks_on_host(f, how);
+    combine_chunks_on_host(f, how, chunks);
 }
 
 }  // namespace weir::codegen

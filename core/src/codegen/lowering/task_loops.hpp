@@ -14,7 +14,8 @@ void stay_in_one_thread(TaskFunction& f, bool of_each_block = false);
 /// reduction, which leaves the results of its chunks there.
 void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block,
                       const ReduceScratch& scratch);
-/// Combines the results of the chunks. One thread continues; the others continue at f.return_block.
-void combine_chunks(TaskFunction& f, const Reduction& how);
+/// Combines the results of the chunks. One thread continues; the others continue at f.return_block. `chunks` is
+/// their number; null if it is in scratch memory.
+void combine_chunks(TaskFunction& f, const Reduction& how, llvm::Value* chunks);
 
 }  // namespace weir::codegen

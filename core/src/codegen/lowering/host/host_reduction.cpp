@@ -22,7 +22,7 @@ class HostReduction : private FunctionPart {
   }
 
   void reduce(const Iteration& around, const ir::Statement& loop, const Space& space);
-  void combine_chunks();
+  void combine_chunks(Value* chunks);
 
  private:
   void run_chunk(const Iteration& around, const ir::Statement& loop, const Space& space, Value* begin,
@@ -46,7 +46,7 @@ void HostReduction::reduce(const Iteration& around, const ir::Statement& loop, c
   llvm::BasicBlock* walk = new_block("chunks");
   b_.CreateCondBr(b_.CreateICmpEQ(share.begin, i64(0)), note, walk);
   b_.SetInsertPoint(note);
-  b_.CreateStore(chunks, reduction_.chunk_count_address());
+  if (task_.kind != ir::TaskKind::phases) b_.CreateStore(chunks, reduction_.chunk_count_address());
   b_.CreateBr(walk);
   b_.SetInsertPoint(walk);
 
@@ -143,8 +143,8 @@ void HostReduction::clear_lanes() {
   b_.CreateStore(llvm::ConstantVector::getSplat(count, reduction_.identity()), lanes_);
 }
 
-void HostReduction::combine_chunks() {
-  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
+void HostReduction::combine_chunks(Value* chunks) {
+  if (!chunks) chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
   const auto into_lane = [&](Value* lane, Value* other) {
     Value* address = lane_address(lane);
     b_.CreateStore(reduction_.combine(b_.CreateLoad(reduction_.type(), address), other), address);
@@ -176,8 +176,8 @@ void reduce_on_host(TaskFunction& f, const Reduction& how, const Iteration& arou
   HostReduction(f, how, ir::reduce_lanes).reduce(around, loop, space);
 }
 
-void combine_chunks_on_host(TaskFunction& f, const Reduction& how) {
-  HostReduction(f, how, ir::reduce_final_lanes).combine_chunks();
+void combine_chunks_on_host(TaskFunction& f, const Reduction& how, Value* chunks) {
+  HostReduction(f, how, ir::reduce_final_lanes).combine_chunks(chunks);
 }
 
 }  // namespace weir::codegen

@@ -43,7 +43,7 @@ class BlockReduction : private FunctionPart {
 
   void reduce(const Iteration& around, const ir::Statement& loop);
   void reduce_strips(const Iteration& around, const ir::Statement& loop);
-  void combine_chunks();
+  void combine_chunks(Value* chunks);
   Value* fold_block(Value* thread, Value* v, std::uint32_t size);
 
  private:
@@ -106,7 +106,9 @@ Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint
   return v;
 }
 
+/// For the task that combines the chunks.
 void BlockReduction::keep_chunk_count(Value* chunks) {
+  if (task_.kind == ir::TaskKind::phases) return;
   const ThreadModel& threads = *device_.threads();
   llvm::BasicBlock* note = new_block("note");
   llvm::BasicBlock* walk = new_block("chunks");
@@ -285,7 +287,7 @@ void BlockReduction::add_strip(llvm::ArrayType* array, Value* values, llvm::Allo
 }
 
 /// One block, or each; each thread has the lanes thread, thread + size of the block, ...
-void BlockReduction::combine_chunks() {
+void BlockReduction::combine_chunks(Value* chunks) {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = reduction_.type();
   const std::uint32_t size = threads.block_threads(kernel_, task_);
@@ -296,7 +298,7 @@ void BlockReduction::combine_chunks() {
     b_.CreateCondBr(b_.CreateICmpEQ(f_.block(), i32(0)), block, f_.return_block);
   b_.SetInsertPoint(block);
   Value* thread = threads.thread(b_);
-  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
+  if (!chunks) chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
   std::vector<Value*> lanes;
   for (std::uint64_t first = 0; first < ir::reduce_final_lanes; first += size) {
     Value* lane = b_.CreateAdd(b_.CreateZExt(thread, b_.getInt64Ty()), i64(first));
@@ -375,8 +377,8 @@ void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& ar
     reduction.reduce(around, loop);
 }
 
-void combine_chunks_in_block(TaskFunction& f, const Reduction& how) {
-  BlockReduction(f, how).combine_chunks();
+void combine_chunks_in_block(TaskFunction& f, const Reduction& how, Value* chunks) {
+  BlockReduction(f, how).combine_chunks(chunks);
 }
 
 Value* sum_in_block(TaskFunction& f, ScalarType type, Value* v) {

@@ -16,8 +16,9 @@ bool reduces_in_strips(const ir::Statement& loop);
 void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& around,
                       const ir::Statement& loop);
 /// Reduces the partial results to the result, in one block, or in each one of a cooperative task whose blocks
-/// have copies of the result. Thread 0 continues alone; the others continue at f.return_block.
-void combine_chunks_in_block(TaskFunction& f, const Reduction& how);
+/// have copies of the result. Thread 0 continues alone; the others continue at f.return_block. `chunks` is their
+/// number; null if another task has left it in scratch memory.
+void combine_chunks_in_block(TaskFunction& f, const Reduction& how, llvm::Value* chunks);
 
 /// Adds the values of all threads of a block, which call this together. Thread 0 has the result.
 llvm::Value* sum_in_block(TaskFunction& f, ScalarType type, llvm::Value* v);
