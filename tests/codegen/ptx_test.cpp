@@ -363,6 +363,28 @@ TEST(PtxIntegers, AbsoluteValuesAreMaxima) {
   }
 }
 
+// ptxas takes |x| > -1 as true for NaN, too.
+TEST(PtxFloats, AbsoluteValuesThatMustBeAbove0AreComparedAsBits) {
+  const auto compare = [](const std::string& absolute, const std::string& constant) {
+    return compile(
+        "weir-ir 1\nkernel \"compare\"\n  param @x : array<f32, 1>\n  param @y : array<bool, 1>\n{\n"
+        "%zero = const 0 : i64\n%n = extent @x, 0 : i64\nparallel (%i) in (%zero to %n) {\n"
+        "%x = load @x[%i] : f32\n" +
+            absolute + "%c = const " + constant + " : f32\n%z = gt %a, %c : bool\nstore @y[%i], %z\n}\n}\n",
+        everything);
+  };
+  const std::string absolute = "%a = abs %x : f32\n";
+  const std::string largest =
+      "%b = abs %x : f32\n%one = const 1 : f32\n%d = sub %x, %one : f32\n%e = abs %d : f32\n"
+      "%a = max %b, %e : f32\n";
+  for (const auto& [form, constant] : {std::pair{absolute, "-1"}, {absolute, "-3e30"}, {largest, "-1"}}) {
+    const Ptx ptx = compare(form, constant);
+    EXPECT_EQ(ptx.count("abs.f32"), 0u) << ptx.text;
+    EXPECT_GE(ptx.count("0x7fffffff"), 1u) << ptx.text;
+  }
+  EXPECT_GE(compare(absolute, "1").count("abs.f32"), 1u) << "as fast as it was";
+}
+
 TEST(PtxStack, OfOneIterationHasALimit) {
   try {
     compile(large_local);

@@ -35,7 +35,7 @@ std::string operand_list(std::size_t count) {
 }
 
 /// The operation's statements as text; the last one defines %result. Its operands are replaced by those of
-/// their type, and %c, %t and %z get its number.
+/// their type, and %a, %c, %t and %z get its number.
 std::string statements(const Operation& operation, std::size_t number, const std::string& result) {
   const std::string& from = operation.words;
   const std::size_t last = from.find_last_of('\n') + 1;
@@ -47,7 +47,7 @@ std::string statements(const Operation& operation, std::size_t number, const std
     if ((from[at] != '%' && from[at] != '@') || at + 1 == from.size()) continue;
     const char next = from[at + 1];
     if (next >= '0' && next <= '9') text += name(operation.operands.at(std::size_t(next - '0')));
-    if (next == 'c' || next == 't' || next == 'z') text += next + std::to_string(number), ++at;
+    if (next == 'a' || next == 'c' || next == 't' || next == 'z') text += next + std::to_string(number), ++at;
   }
   return text + "\n";
 }
@@ -170,6 +170,26 @@ std::vector<Operation> selections() {
           operations.push_back({"%c = const " + std::string(zero) + t + "\n%t = neg %c" + t + "\n%z = " + op +
                                     " %0, %c : bool\nselect %z, " + arms + t,
                                 {type}, type});
+  }
+  return valid(std::move(operations));
+}
+
+std::vector<Operation> compared_signs() {
+  std::vector<Operation> operations;
+  for (const ScalarType type : {ScalarType::f16, ScalarType::f32, ScalarType::f64}) {
+    const std::string t = " : " + name(type);
+    const auto add = [&](const std::string& form, std::size_t count) {
+      for (const char* constant : {"-1", "0", "1"})
+        for (const std::string op : {"lt", "le", "gt", "ge", "eq", "ne"})
+          for (const char* compared : {"%t, %c", "%c, %t"})
+            operations.push_back({form + "%c = const " + constant + t + "\n" + op + " " + compared + " : bool",
+                                  std::vector<ScalarType>(count, type), ScalarType::boolean});
+    };
+    add("%t = abs %0" + t + "\n", 1);
+    add("%z = abs %0" + t + "\n%t = neg %z" + t + "\n", 1);
+    add("%z = abs %0" + t + "\n%a = abs %1" + t + "\n%t = max %z, %a" + t + "\n", 2);
+    add("%t = math.sqrt %0" + t + "\n", 1);
+    add("%t = mul %0, %0" + t + "\n", 1);
   }
   return valid(std::move(operations));
 }

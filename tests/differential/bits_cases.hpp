@@ -31,6 +31,8 @@ std::vector<Operation> with_constants();
 /// The smaller or larger of two floats by a comparison and a `select`, which compilers take for a minimum or
 /// maximum.
 std::vector<Operation> selections();
+/// Numbers that are never negative, and their negations, compared with constants of both signs.
+std::vector<Operation> compared_signs();
 /// Casts and bit casts between all types.
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.

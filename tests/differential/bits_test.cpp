@@ -168,6 +168,10 @@ TEST(Bits, SelectionsOfTheSmallerOrLargerAreTheSame) {
   check_both_ways("selections", selections(), wanted_count() / 16, 32);
 }
 
+TEST(Bits, ComparisonsOfNumbersThatAreNeverNegativeAreTheSame) {
+  check_both_ways("signs", compared_signs(), wanted_count() / 16, 32);
+}
+
 // A new operation that is missing from all lists fails here.
 // proves R36
 TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {

@@ -123,6 +123,14 @@ class SignsByBits : public llvm::PassInfoMixin<SignsByBits> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Computes absolute values of f32 with an integer operation if they are compared with a constant that is zero
+/// or negative. ptxas takes `|x| > -1` as true, and it is false for NaN (tests/evidence/ptxas-fabs.md). On PTX
+/// only.
+class ComparedAbs : public llvm::PassInfoMixin<ComparedAbs> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Hides products of f32 from their conversion to f16. LLVM 22 selects both as one v_fma_mixlo_f16 with an
 /// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run last, on AMD
 /// GPUs only.

@@ -239,6 +239,7 @@ class PtxModel final : public GpuModel {
     separate_spins(module);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(AbsByMaximum()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ComparedAbs()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers(WideIntegers::Conversions::hidden)));
