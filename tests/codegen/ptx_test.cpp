@@ -349,6 +349,20 @@ TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
         }
 }
 
+// ptxas makes min(max(x, 0), 1) of min(max(x, -0), 1), too.
+TEST(PtxFloats, MaximaWithNegativeZeroAreIntegers) {
+  for (const std::string type : {"f32", "f64"}) {
+    const std::string text =
+        "weir-ir 1\nkernel \"clamp\"\n  param @x : array<T, 1>\n{\n"
+        "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+        "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const -0.0 : T\n%x = load @x[%i] : T\n"
+        "%a = max %x, %nil : T\n%b = min %a, %one : T\nstore @x[%i], %b\n}\n}\n";
+    const Ptx ptx = compile(std::regex_replace(text, std::regex("\\bT\\b"), type), everything);
+    EXPECT_EQ(ptx.count("max." + type), 0u) << ptx.text;
+    EXPECT_GE(ptx.count("min." + type), 1u) << ptx.text;
+  }
+}
+
 // ptxas takes results of abs as never negative, also that of the least integer (tests/evidence/ptxas-abs.md).
 TEST(PtxIntegers, AbsoluteValuesAreMaxima) {
   for (const std::string type : {"i32", "i64"}) {  // words hold the results of smaller integers

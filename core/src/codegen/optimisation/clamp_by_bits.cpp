@@ -34,6 +34,8 @@ struct Maximum {
   Value* other = nullptr;
   Value* zero = nullptr;
   bool orders_zeros = false;
+
+  bool zero_is_negative() const { return llvm::cast<llvm::ConstantFP>(zero)->isNegative(); }
 };
 
 Maximum maximum_with_zero(llvm::Instruction& i) {
@@ -69,8 +71,7 @@ Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
   llvm::Constant* const infinity =
       constant(llvm::APFloat::getInf(type->getFltSemantics()).bitcastToAPInt().getZExtValue());
   Value* bits = b.CreateBitCast(maximum.other, integer);
-  const bool zero_is_negative = llvm::cast<llvm::ConstantFP>(maximum.zero)->isNegative();
-  Value* taken = maximum.orders_zeros && zero_is_negative
+  Value* taken = maximum.orders_zeros && maximum.zero_is_negative()
                      ? b.CreateICmpULE(bits, infinity)
                      : b.CreateICmpULT(b.CreateSub(bits, constant(1)), infinity);
   return b.CreateSelect(taken, maximum.other, maximum.zero);
@@ -82,7 +83,7 @@ llvm::PreservedAnalyses ClampByBits::run(llvm::Function& function, llvm::Functio
   bool changed = false;
   for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(function))) {
     const Maximum maximum = maximum_with_zero(i);
-    if (!maximum.other || !is_limited_to_one(maximum.other)) continue;
+    if (!maximum.other || (!is_limited_to_one(maximum.other) && !maximum.zero_is_negative())) continue;
     llvm::IRBuilder<> b(&i);
     i.replaceAllUsesWith(by_bits(b, maximum));
     i.eraseFromParent();

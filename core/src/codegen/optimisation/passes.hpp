@@ -24,8 +24,9 @@ class AbsByMaximum : public llvm::PassInfoMixin<AbsByMaximum> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes max(min(x, 1), 0) of floats with integers at the end, because ptxas makes min(max(x, 0), 1) of
-/// it, which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
+/// Computes the maximum in max(min(x, 1), 0), and each maximum of floats with -0, with integers. ptxas makes
+/// min(max(x, 0), 1) of the former, which returns 0 instead of 1 for a NaN, and of min(max(x, -0), 1), which
+/// returns 0 instead of -0 for negative numbers (tests/evidence/ptxas-clamp.md). On PTX only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
