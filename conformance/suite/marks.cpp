@@ -2,6 +2,7 @@
 // Level 2: which work marks and waits refer to, when events and streams are used again.
 #include <atomic>
 #include <future>
+#include <initializer_list>
 #include <set>
 #include <thread>
 
@@ -81,14 +82,14 @@ WEIR_REQUIREMENT(2, 47, Marks, WaitsOutliveReusedEvents,
   EXPECT_TRUE(eventually([&] { return waiting.done(); })) << "the wait never ended";
 }
 
-/// Creates streams while a stream has work that `gate` holds; throws Unsupported if creating that many waits
+/// Creates streams while a stream has work that `gates` hold; throws Unsupported if creating that many waits
 /// for the work. There are many, because a pool may hand out the streams of earlier tests first.
-std::vector<Stream> streams_made_meanwhile(Gate& gate) {
+std::vector<Stream> streams_made_meanwhile(std::initializer_list<Gate*> gates) {
   constexpr std::size_t count = 320;
-  // Opens the gate if streams are not made in time.
+  // Opens the gates if streams are not made in time.
   const auto made_in_time = [&](std::future<void> made) {
     if (made.wait_for(patience() / 2.0) == std::future_status::ready) return true;
-    gate.open();
+    for (Gate* gate : gates) gate->open();
     return false;
   };
   std::vector<Stream> streams;
@@ -142,7 +143,7 @@ WEIR_REQUIREMENT(
     held.flush();
     EXPECT_TRUE(gate.reached());
     held.destroy();
-    expect_new(streams_made_meanwhile(gate), other, "a stream was destroyed while it was busy");
+    expect_new(streams_made_meanwhile({&gate, &end}), other, "a stream was destroyed while it was busy");
     EXPECT_EQ(event.done(), !marked) << "the work of a destroyed stream was dropped, or its event forgotten";
     gate.open();
     event.synchronize();
@@ -172,7 +173,7 @@ WEIR_REQUIREMENT(2, 49, Marks, AStreamOutlivesTheWaitsForItsEvents,
     EXPECT_TRUE(eventually([&] { return waiting.done(); }))
         << "a stream waited 8 times for one event, which is reached; the waits did not end";
   }
-  const std::vector<Stream> streams = streams_made_meanwhile(later);
+  const std::vector<Stream> streams = streams_made_meanwhile({&later});
   for (const Stream& stream : streams)
     ASSERT_NE(weir_stream(stream), weir_stream(held))
         << "stream_create returned a stream that is in use. Look first at the references that "
