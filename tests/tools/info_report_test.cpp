@@ -77,7 +77,7 @@ TEST(InfoReport, TextThatIsNoUtf8StillGivesValidJson) {
 
 TEST(InfoReport, JsonHasEveryCapability) {
   const json report = json::parse(tool::info_json({}, one_usable(), {"", "WEIR_CACHE is off"}));
-  EXPECT_EQ(report["drivers"][0]["devices"][0]["capabilities"].size(), 12u);
+  EXPECT_EQ(report["drivers"][0]["devices"][0]["capabilities"].size(), 13u);
 }
 
 TEST(InfoReport, NothingIsUsableWithoutAUsableCandidate) {

@@ -200,9 +200,10 @@ void Validate::check_shape(const Kernel& kernel, const Device& device, const wei
   if (launch.flags & ~std::uint32_t{WEIR_LAUNCH_COOPERATIVE})
     refuse("argument", "kernel '%s': flags is 0x%x; expected 0 or WEIR_LAUNCH_COOPERATIVE", symbol,
            launch.flags);
-  if (launch.flags && device.info.struct_size && !(device.info.capabilities & WEIR_CAP_COOPERATIVE_LAUNCH))
-    refuse("argument", "kernel '%s' is launched cooperatively on %s, which has no cooperative launches",
-           symbol, describe(device).c_str());
+  if (launch.flags && next.abi_version < WEIR_ABI_VERSION(1, 4))
+    refuse("argument",
+           "kernel '%s' is launched cooperatively on %s, whose driver speaks ABI 1.%u and ignores flags",
+           symbol, describe(device).c_str(), WEIR_ABI_MINOR(next.abi_version));
   const std::uint32_t expected = kernel.argument_bytes + kernel.tail_bytes;
   if (launch.argument_bytes != expected)
     refuse("argument", "kernel '%s': argument_bytes is %u; expected %u", symbol, launch.argument_bytes,
