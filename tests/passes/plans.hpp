@@ -57,6 +57,9 @@ inline std::string refusal(const std::string& body) {
   return {};
 }
 
+/// %count, a number of repetitions that only the device knows.
+inline const std::string loaded_count = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
+
 /// A loop over @x that stores %value to array `name`.
 inline std::string fill(const std::string& name, const std::string& tag) {
   return "parallel (%i" + tag + ") in (%zero to %len) {\n  %f" + tag + " = const 1 : f32\n  store @" + name +

@@ -19,8 +19,6 @@ std::string repeat(const std::string& tag, const std::string& count, const std::
   return "repeat (%k" + tag + ") to " + count + " {\n" + body + "}\n";
 }
 
-const std::string loaded_count = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
-
 TEST(Repeat, TheHostSubmitsTasksWhoseCountItKnows) {
   const passes::Plan p = plan("%arg = arg @c : i64\n" + fill("x", "0") +
                               repeat("", "%arg", fill("y", "1") + copy("y", "z", "2")) + fill("x", "3"));

@@ -9,12 +9,9 @@
 namespace weir::test {
 namespace {
 
-using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::string loaded_count = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
-
-std::string repeat(const std::string& tag, const std::string& body) {
+std::string repeated(const std::string& tag, const std::string& body) {
   return "repeat (%k" + tag + ") to %count {\n" + body + "}\n";
 }
 /// Sets the f32 local `local` to its value and the argument @a.
@@ -70,7 +67,7 @@ struct Phases {
 };
 
 TEST(ReplicatedPhases, BlocksCombineReductionsAndComputeScalarsForThemselves) {
-  const Phases p("local $s : f32\n" + repeat("", fill("x", "1") + add_sum) + store_s);
+  const Phases p("local $s : f32\n" + repeated("", fill("x", "1") + add_sum) + store_s);
   ASSERT_THAT(p.places, SizeIs(3));
   EXPECT_TRUE(p.grid_waits_after(0)) << "a loop";
   EXPECT_TRUE(p.replicated.combines_in_each_block(p[1]));
@@ -82,32 +79,32 @@ TEST(ReplicatedPhases, BlocksCombineReductionsAndComputeScalarsForThemselves) {
 }
 
 TEST(ReplicatedPhases, ValuesEnterAndLeaveTheTask) {
-  const Phases p("local $s : f32\n" + repeat("", fill("x", "1") + add_argument("s", "1")) + store_s);
+  const Phases p("local $s : f32\n" + repeated("", fill("x", "1") + add_argument("s", "1")) + store_s);
   ASSERT_THAT(p.replicated.copies(), SizeIs(1));
   EXPECT_TRUE(p.replicated.copies()[0].enters);
   EXPECT_TRUE(p.replicated.copies()[0].leaves);
 }
 
 TEST(ReplicatedPhases, ChunksOfALoneReductionAreNotOverwrittenEarly) {
-  const Phases p("local $s : f32\n" + repeat("", add_sum) + store_s);
+  const Phases p("local $s : f32\n" + repeated("", add_sum) + store_s);
   ASSERT_THAT(p.places, SizeIs(2));
   EXPECT_TRUE(p.grid_waits_after(0));
 }
 
 // Another stream or the host may change the array, so that blocks would read different values.
 TEST(ReplicatedPhases, OneThreadReadsArraysForAll) {
-  const Phases p("local $s : f32\n" + repeat("", fill("x", "1") + take_element("s", "1") + fill("x", "2")) +
+  const Phases p("local $s : f32\n" + repeated("", fill("x", "1") + take_element("s", "1") + fill("x", "2")) +
                  store_s);
   ASSERT_THAT(p.places, SizeIs(3));
   EXPECT_FALSE(p.replicated.in_each_block(p[1]));
   EXPECT_TRUE(p.grid_waits_after(1));
-  EXPECT_THAT(p.replicated.copies(), IsEmpty());
+  EXPECT_THAT(p.replicated.copies(), SizeIs(0));
 }
 
 TEST(ReplicatedPhases, BlocksTakeAValueThatOneThreadSetsLessOften) {
   const Phases p("local $s : f32\n" +
-                 repeat("0", take_element("s", "1") + fill("x", "1") +
-                                 repeat("1", fill("x", "2") + add_argument("s", "2"))) +
+                 repeated("0", take_element("s", "1") + fill("x", "1") +
+                                   repeated("1", fill("x", "2") + add_argument("s", "2"))) +
                  store_s);
   ASSERT_THAT(p.places, SizeIs(4));
   EXPECT_FALSE(p.replicated.in_each_block(p[0]));
@@ -117,10 +114,10 @@ TEST(ReplicatedPhases, BlocksTakeAValueThatOneThreadSetsLessOften) {
 
 TEST(ReplicatedPhases, AValueThatOneThreadSetsAsOftenHasNoCopies) {
   const Phases p("local $s : f32\n" +
-                 repeat("", take_element("s", "1") + fill("x", "1") + add_argument("s", "2")) + store_s);
+                 repeated("", take_element("s", "1") + fill("x", "1") + add_argument("s", "2")) + store_s);
   ASSERT_THAT(p.places, SizeIs(3));
   EXPECT_FALSE(p.replicated.in_each_block(p[2]));
-  EXPECT_THAT(p.replicated.copies(), IsEmpty());
+  EXPECT_THAT(p.replicated.copies(), SizeIs(0));
   EXPECT_TRUE(p.grid_waits_after(2));
 }
 
@@ -132,9 +129,9 @@ TEST(ReplicatedPhases, TasksWithManyValuesAreLeftAsTheyAre) {
     sums += add_argument("v" + n, "_" + n);
     ends += "%end" + n + " = get $v" + n + " : f32\nstore @z[%zero], %end" + n + "\n";
   }
-  const Phases p(locals + repeat("", fill("x", "1") + sums) + ends);
+  const Phases p(locals + repeated("", fill("x", "1") + sums) + ends);
   ASSERT_THAT(p.places, SizeIs(2));
-  EXPECT_THAT(p.replicated.copies(), IsEmpty());
+  EXPECT_THAT(p.replicated.copies(), SizeIs(0));
   EXPECT_FALSE(p.replicated.in_each_block(p[1]));
   EXPECT_TRUE(p.grid_waits_after(1));
 }
