@@ -145,24 +145,39 @@ WEIR_REQUIREMENT(
   if (info().max_shared_bytes < ~0u) refuse(1, info().max_shared_bytes + 1);
 }
 
+/// A launch of `iota` with 64 elements, for its flags.
+struct FlaggedLaunch {
+  FlaggedLaunch() { values.pad_to(iota.ready().argument_bytes); }
+
+  weir_launch with(std::uint32_t flags) const {
+    weir_launch launch = iota.launch_of(values);
+    launch.flags = flags;
+    return launch;
+  }
+  void expect_refusal(weir_result expected, std::uint32_t flags) const {
+    const weir_launch launch = with(flags);
+    refusal(expected, table().kernel_launch, weir_stream(stream), &launch);
+  }
+  void expect_not_run() const {
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>(), std::vector<std::int64_t>(64, -1))
+        << "a launch that was refused ran";
+  }
+
+  const Kernel iota{"iota"};
+  const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
+  const Stream stream;
+  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{1});
+};
+
 WEIR_REQUIREMENT(
     3, 81, Cooperative, UnknownFlagsAreInvalid,
     "kernel_launch with a flag that the header does not list returns WEIR_ERROR_INVALID, and nothing "
     "runs.") {
   needs_version(4);
-  const Kernel iota("iota");
-  const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
-  const Stream stream;
-  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{1});
-  values.pad_to(iota.ready().argument_bytes);
-  for (const std::uint32_t flags : {2u, 3u, 0x80000000u}) {
-    weir_launch launch = iota.launch_of(values);
-    launch.flags = flags;
-    refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream),
-            static_cast<const weir_launch*>(&launch));
-  }
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>(), std::vector<std::int64_t>(64, -1)) << "a launch that was refused ran";
+  const FlaggedLaunch flagged;
+  for (const std::uint32_t flags : {2u, 3u, 0x80000000u}) flagged.expect_refusal(WEIR_ERROR_INVALID, flags);
+  flagged.expect_not_run();
 }
 
 WEIR_REQUIREMENT(3, 82, Cooperative, UnclaimedLaunchesAreRefused,
@@ -170,36 +185,24 @@ WEIR_REQUIREMENT(3, 82, Cooperative, UnclaimedLaunchesAreRefused,
                  "kernel_max_cooperative_blocks return WEIR_ERROR_UNSUPPORTED.") {
   needs_version(4);
   if (has(WEIR_CAP_COOPERATIVE_LAUNCH)) throw Skipped("the device offers COOPERATIVE_LAUNCH");
-  const Kernel iota("iota");
-  const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
-  const Stream stream;
-  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{1});
-  values.pad_to(iota.ready().argument_bytes);
-  weir_launch launch = iota.launch_of(values);
-  launch.flags = WEIR_LAUNCH_COOPERATIVE;
-  refusal(WEIR_ERROR_UNSUPPORTED, table().kernel_launch, weir_stream(stream),
-          static_cast<const weir_launch*>(&launch));
+  const FlaggedLaunch flagged;
+  flagged.expect_refusal(WEIR_ERROR_UNSUPPORTED, WEIR_LAUNCH_COOPERATIVE);
   std::uint32_t blocks = 7;
-  refusal(WEIR_ERROR_UNSUPPORTED, table().kernel_max_cooperative_blocks, iota.handle(), 1u, 0u, &blocks);
+  refusal(WEIR_ERROR_UNSUPPORTED, table().kernel_max_cooperative_blocks, flagged.iota.handle(), 1u, 0u,
+          &blocks);
   EXPECT_EQ(blocks, 7u);
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>(), std::vector<std::int64_t>(64, -1)) << "a launch that was refused ran";
+  flagged.expect_not_run();
 }
 
 WEIR_REQUIREMENT(3, 83, Cooperative, OlderLaunchesHaveNoFlags,
                  "kernel_launch reads no flags past struct_size.") {
   needs_version(1);
-  const Kernel iota("iota");
-  const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
-  const Stream stream;
-  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{1});
-  values.pad_to(iota.ready().argument_bytes);
-  weir_launch launch = iota.launch_of(values);
+  const FlaggedLaunch flagged;
+  weir_launch launch = flagged.with(~0u);
   launch.struct_size = offsetof(weir_launch, flags);
-  launch.flags = ~0u;
-  call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>()[63], 64);
+  call(table().kernel_launch, weir_stream(flagged.stream), static_cast<const weir_launch*>(&launch));
+  flagged.stream.synchronize();
+  EXPECT_EQ(flagged.out.values<std::int64_t>()[63], 64);
 }
 
 WEIR_REQUIREMENT(3, 84, Cooperative, LaunchesOfTwoStreamsComplete,
