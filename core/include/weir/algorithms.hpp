@@ -6,12 +6,11 @@
 // device's pool, in stream order. Results have the same bits on every driver and in every run. Numbers of
 // results are written to an array of one element on the device.
 //
-// Threads: every function may be called from any thread. Although an algorithm is several launches, it is one
-// step of its stream, as every call is: work that other threads submit runs before or after all of it.
-// Errors: Error{invalid} names the function and the array whose size is wrong, that was freed, that is on
-// another device, or that shares memory which it must not share; nothing is submitted then.
-// Error{out_of_memory} if there is no scratch memory. A failure of earlier work on the stream is thrown as by
-// launches.
+// Threads: every function may be called from any thread. An algorithm is several launches, but one step of
+// its stream: work that other threads submit runs before or after all of it. Errors: Error{invalid} if an
+// array has a wrong size, was freed, is on another device, or shares memory with an array that must be
+// separate. It names the function and the array, and nothing is submitted. Error{out_of_memory} if there is
+// no scratch memory. A failure of earlier work on the stream is thrown as by launches.
 #pragma once
 
 #include <concepts>
@@ -67,8 +66,8 @@ void inclusive_scan(const StreamRef& stream, const ArrayView<T>& x, const detail
   detail::scan(stream, x, result, combine, true);
 }
 
-/// result[i] is the combination of x[0] to x[i - 1]; result[0] is 0 for sums, the largest value for min
-/// (infinity for floats), the smallest for max. Otherwise as inclusive_scan.
+/// result[i] is the combination of x[0] to x[i - 1]. result[0] is the identity: 0 for sums, the largest value
+/// for min (infinity for floats), the smallest for max. Otherwise as inclusive_scan.
 template <KernelNumber T>
 void exclusive_scan(const StreamRef& stream, const ArrayView<T>& x, const detail::Same<T>& result,
                     Combine combine = Combine::sum) {
@@ -125,10 +124,10 @@ void reduce_by_key(const StreamRef& stream, const ArrayView<K>& keys, const Arra
   detail::reduce_by_key(stream, keys, values, result_keys, result_values, count, combine);
 }
 
-/// counts[b] becomes the number of elements in bin b of counts.size() equal bins of [low, high). An element
-/// is in the bin floor((double(x) - low) * (bins / (high - low))), computed in double, or in the last one if
-/// rounding gives more. Elements outside, and NaN, are not counted. Throws Error{invalid} unless low < high,
-/// and low, high, high - low and bins / (high - low) are finite.
+/// counts[b] becomes the number of elements in bin b of counts.size() equal bins of [low, high). The bin of x
+/// is floor((double(x) - low) * (bins / (high - low))), computed in double; larger numbers, which rounding
+/// can cause, count in the last bin. Elements outside, and NaN, are not counted. Throws Error{invalid} unless
+/// low < high, and low, high, high - low and bins / (high - low) are finite.
 template <KernelNumber T>
 void histogram(const StreamRef& stream, const ArrayView<T>& x, double low, double high,
                const ArrayView<std::int64_t>& counts) {

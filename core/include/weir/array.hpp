@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in device memory: an owner, cheap views, and a view whose type is known at run time only.
 //
-// Threads: every const function may be called from any thread; assigning, moving and destroying an object is
-// for one thread, while no other uses that object. Errors: functions that access the memory throw
-// Error{invalid} when it was freed or when the stream is of another device. They also throw the failure of
-// earlier work on the stream. Making an array throws Error{out_of_memory}.
+// Threads: every const function may be called from any thread. An object may be assigned, moved or destroyed
+// by one thread while no other thread uses it. Errors: functions that access the memory throw Error{invalid}
+// when it was freed or when the stream is of another device. They also throw the failure of earlier work on
+// the stream. Making an array throws Error{out_of_memory}.
 #pragma once
 
 #include <array>
@@ -57,19 +57,19 @@ class WEIR_API AnyArrayView {
 
   bool alive() const noexcept;
   Device device() const;
-  /// Throws Error{unsupported} where the driver gives no addresses. The caller orders its own accesses.
+  /// Throws Error{unsupported} if the driver has no addresses. The caller must order its own accesses.
   std::uint64_t device_address() const;
 
-  // Copies. Those without `async` return when host memory may be touched again. Those with it return at once:
-  // the host memory must stay valid, and unchanged for uploads, until `stream` has passed the copy. Sizes
-  // must match exactly.
+  // Copies. Those without `async` return when host memory may be accessed again. Those with it return at
+  // once: the host memory must stay valid, and unchanged for uploads, until `stream` has passed the copy.
+  // Sizes must match exactly.
   void copy_from_bytes(const StreamRef& stream, std::span<const std::byte> source) const;
   void copy_from_bytes_async(const StreamRef& stream, std::span<const std::byte> source) const;
   void copy_to_bytes(const StreamRef& stream, std::span<std::byte> destination) const;
   void copy_to_bytes_async(const StreamRef& stream, std::span<std::byte> destination) const;
   /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer
   /// copies. `stream` is of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported}
-  /// between devices that cannot.
+  /// between devices without peer copies.
   void copy_from_array(const StreamRef& stream, const AnyArrayView& source) const;
   /// Submits: every byte becomes 0.
   void fill_zero(const StreamRef& stream) const;

@@ -2,10 +2,10 @@
 // Ranks that run one program together. Not part of <weir/weir.hpp>.
 //
 // Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
-// submit: they begin after the stream's earlier work, and its later work begins after them. Arrays travel
+// submit: they begin after the stream's earlier work, and its later work begins after them. Arrays pass
 // through pinned host memory, unless the rank joined with their device and the communicator takes its memory
-// (`nccl`, `rccl`). Over `local`, exchange() copies between devices with peer copies with which the ranks
-// joined. One thread at a time uses a Communicator.
+// (`nccl`, `rccl`). Over `local`, exchange() copies directly between the devices of the ranks if these have
+// peer copies. One thread at a time uses a Communicator.
 //
 // When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
 // ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of
@@ -70,7 +70,7 @@ class WEIR_API Communicator {
   /// differ in size, and each must have the size of its counterpart on the other rank.
   void exchange(const StreamRef& stream, const AnyArrayView& sent, std::uint32_t to,
                 const AnyArrayView& received, std::uint32_t from) const;
-  /// Submits any number of sends and receives as one step: none of them waits for another. The n-th message
+  /// Submits any number of sends and receives as one step. They do not wait for one another. The n-th message
   /// from rank a to rank b is received by the n-th receive of b from a, which must have its size. The
   /// received arrays share no memory.
   void exchange(const StreamRef& stream, std::span<const Message> sends,
@@ -98,14 +98,15 @@ struct JoinOptions {
   std::uint32_t rank = 0, size = 1;         ///< size 0: rank and size are the launcher's
   bool validate = false;                    ///< compare the calls of all ranks; `local` always does
   std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
-  /// Whose arrays pass without the host if the communicator takes its memory. Each rank then needs a device
-  /// of its own, and all ranks must give one. If all ranks of a group of `local` give one, and each two are
-  /// the same or have peer copies, exchange() waits until the other ranks have submitted theirs.
+  /// The rank's device. Its arrays do not pass through the host if the communicator takes its memory. Each
+  /// rank then needs a separate device, and all ranks must give one. In a group of `local`, exchange() copies
+  /// between the devices if all ranks give one and each pair is equal or has peer copies. It then waits until
+  /// the other ranks have submitted their exchanges.
   std::optional<Device> device{};
 };
 
-/// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, Error{not_found} when no
-/// usable communicator has that name, and Error{rank} when a rank does not join within the limit.
+/// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, Error{not_found} if no
+/// usable communicator has that name, and Error{rank} if a rank does not join within the limit.
 WEIR_API Communicator join(const JoinOptions& options);
 
 /// The group of all ranks: the processes that a launcher such as mpirun started, or the threads of
@@ -113,9 +114,9 @@ WEIR_API Communicator join(const JoinOptions& options);
 /// Error{invalid} when WEIR_RANKS is more than 1 and run_ranks() did not start this thread, or a launcher
 /// started this process. WEIR_RANK_LIMIT sets the limit in seconds, WEIR_COMMUNICATOR names the communicator.
 WEIR_API Communicator join();
-/// As join(), with JoinOptions::device. Threads of run_ranks() whose devices are different ones of one driver
-/// join the first usable communicator that takes the memory of that driver (`nccl`, `rccl`). They join
-/// `local` without one, and if a rank gives no device. WEIR_COMMUNICATOR has precedence.
+/// As join(), with JoinOptions::device. Threads of run_ranks() with different devices of one driver join the
+/// first usable communicator that takes that driver's memory (`nccl`, `rccl`). They join `local` if there is
+/// none or a rank gives no device. WEIR_COMMUNICATOR has precedence.
 WEIR_API Communicator join(const Device& device);
 /// As join(device), with JoinOptions::limit.
 WEIR_API Communicator join(const Device& device, std::chrono::milliseconds limit);
@@ -127,8 +128,8 @@ WEIR_API Communicator join(std::chrono::milliseconds limit);
 /// that it has joined end. Returns when all threads have ended; throws the first exception. In a process that
 /// a launcher started as one of several ranks, runs `rank` once, on this thread.
 WEIR_API void run_ranks(const std::function<void()>& rank);
-/// As above with `ranks` threads, 1 to 1024, whatever WEIR_RANKS is. Throws Error{invalid} for other numbers
-/// and in a process that a launcher started as one of another number of ranks.
+/// As above with `ranks` threads, 1 to 1024; ignores WEIR_RANKS. Throws Error{invalid} for other numbers and
+/// in a process that a launcher started as one of another number of ranks.
 WEIR_API void run_ranks(std::uint32_t ranks, const std::function<void()>& rank);
 
 /// The number of ranks that a launcher has started or that WEIR_RANKS asks for; 1 otherwise. Reads manifests

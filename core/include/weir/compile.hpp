@@ -46,7 +46,7 @@ struct CompiledProgram {
       scalar,          ///< a scalar parameter; of a Vec or Mat, its scalar number `index`
       scratch,         ///< the address of scratch_bytes that the tasks of one launch share, with any contents
       failure_record,  ///< the address of an error record, all 0 before the launch: see failure_of
-      launch_key,      ///< u64: what random numbers depend on, the same for all tasks of one launch
+      launch_key,      ///< u64: key of random numbers, the same for all tasks of one launch
       site_base,       ///< u32: Task::first_site, or the caller's own numbers
       temporaries [[deprecated("use scratch")]] = scratch
     };
@@ -74,7 +74,7 @@ struct CompiledProgram {
     std::uint32_t first_site = 0;                         ///< of its statements that can fail
     Lowering lowering;                                    ///< the forms that its code takes
 
-    /// What Module::kernel takes with `symbol`. A launch then takes one argument for each field, in their
+    /// The parameters for Module::kernel(symbol, ...). A launch takes one argument for each field, in their
     /// order: an array for an address, a value of `size` bytes for the others.
     std::vector<KernelParameter> kernel_parameters() const {
       std::vector<KernelParameter> parameters;
@@ -96,21 +96,22 @@ struct CompiledProgram {
 };
 
 /// Compiles `program` for `target`. Throws Error{unsupported} when there is no code generation for the
-/// format, and Error{compile} with the compiler's words. Thread-safe.
+/// format, and Error{compile} with the compiler's message. Thread-safe.
 WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& target);
 
 /// Lists the tasks of a launch that satisfies `target.assume`, or of a usual launch if it is empty. They are
-/// in order, as a Program makes them on a device of that target. The list has the loops that were merged, the
-/// form of their code, and the reasons why neighbouring loops stay apart. compile() merges no loops. Throws
-/// as compile() does.
+/// in order, as a Program makes them on a device of that target. The list has the merged loops, the form of
+/// their code, and the reasons why neighbouring loops stay apart. compile() merges no loops. Throws as
+/// compile() does.
 WEIR_API std::string explain(const Program& program, const CompileTarget& target);
 
-/// Describes the first failure in `record`, which has failure_record_bytes and was the error record of
-/// launches: an assert's or a bounds check's words, with its source line; "" when nothing failed. The
-/// launches' site_base was first_site.
+/// Describes the first failure in `record`, the error record of launches, of failure_record_bytes. Returns
+/// the message of the assert or bounds check with its source line, or "" if nothing failed. The launches must
+/// have had first_site as site_base.
 WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);
 
-/// What compile() makes, as text: "llvm" (not optimised), "llvm-opt", "asm", or the "times" of its stages.
+/// The result of compile() as text. `what` is "llvm" (not optimised), "llvm-opt", "asm", or "times" of its
+/// stages.
 WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target,
                                      std::string_view what);
 

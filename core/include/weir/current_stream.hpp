@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current stream of a thread: where work goes that names no stream.
+// The current stream of a thread, for calls that name no stream.
 #pragma once
 
 #include <weir/export.hpp>
@@ -8,8 +8,8 @@
 namespace weir {
 
 /// Makes `stream` the current stream of its device for this thread until the scope ends, also by an
-/// exception; then the one before is current again. Scopes nest, and scopes of different devices do not
-/// disturb one another. They may end in any order, each on the thread that made it. The stream must outlive the
+/// exception. Then the previous one is current again. Scopes nest; those of different devices are
+/// independent. They may end in any order, each on the thread that made it. The stream must outlive the
 /// scope: using it later throws Error{invalid}.
 class WEIR_API CurrentStream {
  public:

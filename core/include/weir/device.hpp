@@ -96,20 +96,20 @@ struct DeviceInfo {
   }
 };
 
-/// Bytes of memory, as the vendor's runtime sees them.
+/// Bytes of memory, as the vendor's runtime reports them.
 struct MemorySize {
   std::uint64_t free = 0;
   std::uint64_t total = 0;
 };
 
-/// Contents and counts of the device's memory pool. Bytes count whole memory blocks, as they were
-/// asked of the driver.
+/// Contents and counts of the device's memory pool. Bytes count whole memory blocks, as the driver allocated
+/// them.
 struct MemoryStatistics {
   std::uint64_t bytes_in_use = 0;
   std::uint64_t bytes_cached = 0;         ///< freed and kept for reuse
   std::uint64_t bytes_peak = 0;           ///< the most that was in use and cached together
-  std::uint64_t allocations = 0;          ///< asked of the pool
-  std::uint64_t driver_allocations = 0;   ///< asked of the driver
+  std::uint64_t allocations = 0;          ///< requested from the pool
+  std::uint64_t driver_allocations = 0;   ///< requested from the driver
   std::uint64_t cross_stream_reuses = 0;  ///< memory blocks that another stream had used
 };
 
@@ -149,8 +149,8 @@ class WEIR_API Device {
   /// Creates a stream. Only events and regions order it with other streams. `priority` 0 is the default,
   /// smaller is more urgent, clamped to the device's range.
   Stream create_stream(int priority = 0) const;
-  /// A stream of a vendor handle (a CUstream), which stays the caller's and must outlive the Stream. Throws
-  /// Error{unsupported} where the driver cannot.
+  /// A stream of a vendor handle (a CUstream), which the caller owns and which must outlive the Stream.
+  /// Throws Error{unsupported} if the driver cannot wrap streams.
   Stream wrap_stream(void* native) const;
   /// An ordinary stream that exists once per device; calls without an explicit or current stream use
   /// it.
@@ -161,9 +161,9 @@ class WEIR_API Device {
   TimedEvent create_timed_event() const;
 
   /// A new array of at most 4 extents, its elements undefined; without extents, it has one element. Its
-  /// memory belongs to the current stream's order, or to `stream`'s; other streams may use it at once, Weir
-  /// orders them. Throws Error{invalid} for negative or overflowing extents, Error{out_of_memory} with the
-  /// sizes after the caches were emptied.
+  /// memory is allocated in the order of `stream`, or of the current stream. Other streams may use it at
+  /// once; Weir orders them after the allocation. Throws Error{invalid} for negative or overflowing extents.
+  /// Throws Error{out_of_memory} with the sizes if memory is short even with empty caches.
   template <KernelElement T, std::integral... Extents>
   requires(sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(Extents... extents)
   const;
@@ -191,7 +191,7 @@ class WEIR_API Device {
   Module load_module(const CodeObject& object) const;
 
   /// Waits for everything submitted to the device through Weir, on every stream. Throws the first failure of
-  /// any of them, after having waited for all.
+  /// any of them after all are done.
   void synchronize() const;
 
   /// Gives cached memory back to the driver, after waiting for the work that still uses it. Returns the

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays that are cut along their leading dimensions over the ranks of a group. Not part of <weir/weir.hpp>.
 //
-// Making a Distributed and calling its functions that take a stream is collective: every rank does it in the
-// same order. The functions submit, as the calls of a Communicator do; after a failure of the group the next
-// call of its Communicator throws Error{rank}. One thread of a rank at a time uses the Distributed arrays of
-// a Communicator. Indices and extents count elements; rows are those of the leading dimension.
+// The constructors of a Distributed and its functions that take a stream are collective: every rank must call
+// them in the same order. The functions submit, as the calls of a Communicator do. After a failure of the
+// group the next call of its Communicator throws Error{rank}. One thread of a rank at a time uses the
+// Distributed arrays of a Communicator. Indices and extents count elements; rows are those of the leading
+// dimension.
 //
 // The ranks form a grid, with ranks(d) places along dimension d; those of an array with one cut are a column.
 // The last place runs fastest: in a grid of 2 x 3, rank 4 has the places 1 and 1.
@@ -49,7 +50,7 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// How an array is cut along one dimension. All ranks give the same.
+/// How an array is cut along one dimension. All ranks must give equal cuts.
 struct Cut {
   std::vector<std::int64_t> rows{};  ///< of each place, in order; empty: as even as possible
   std::int64_t halo = 0;             ///< rows of each neighbour that a rank holds besides its own
@@ -64,21 +65,21 @@ class AnyDistributed;
 namespace detail {
 class SideStream;
 }
-/// Arrays whose halos travel together.
+/// Arrays whose halos are exchanged together.
 using DistributedList = std::span<const std::reference_wrapper<const AnyDistributed>>;
 
 /// A Distributed whose element type and number of dimensions are known at run time only.
 ///
-/// Along each dimension d that is cut, local() of a rank holds, in this order: halo(d) indices of the place
-/// before, the rank's own, halo(d) indices of the place after. There is no halo at an edge of the array
+/// Along each cut dimension d, local() holds three parts in this order: halo(d) indices of the place before,
+/// the rank's own indices, halo(d) indices of the place after. There is no halo at an edge of the array
 /// unless the dimension is periodic. The memory of a rank is its piece and one number for each place along
 /// each dimension.
 class WEIR_API AnyDistributed {
  public:
   /// Waits on the host until all ranks have made it; the elements are undefined. `extents` are those of the
   /// whole array, 1 to 4. `cuts` has at most as many members; none is one even cut. Numbers of ranks that
-  /// `cuts` leaves to be chosen are those with the smallest halos. `world` must stay where it is while the
-  /// Distributed lives. Throws Error{invalid}, with the rank and its cuts, in these cases:
+  /// `cuts` does not give are chosen for the smallest halos. `world` must not move while the Distributed
+  /// lives. Throws Error{invalid}, with the rank and its cuts, in these cases:
   /// - The ranks give different elements, extents or cuts.
   /// - The numbers of ranks do not multiply to world.size().
   /// - The sizes along a dimension do not add up to its extent.
@@ -148,17 +149,18 @@ class WEIR_API AnyDistributed {
 
   /// This rank's piece with its halos.
   const AnyArrayView& local() const noexcept { return local_; }
-  /// The elements of local() that this rank owns. Throws Error{invalid} if a dimension other than the first
-  /// has a halo, on any number of ranks, because they are not contiguous then; see copy_own_to().
+  /// The elements of local() that this rank owns. They are contiguous only if halos are along the first
+  /// dimension. Throws Error{invalid} if another dimension has a halo, on any number of ranks; see
+  /// copy_own_to().
   AnyArrayView own() const;
   /// Submits: `elements`, as many as this rank owns and of their type, become those, in row-major order.
   void copy_own_to(const StreamRef& stream, const AnyArrayView& elements) const;
   /// Submits: the owned elements become `elements`, as in copy_own_to(). Halos do not change.
   void copy_own_from(const StreamRef& stream, const AnyArrayView& elements) const;
 
-  /// Submits: the halos become the elements that the neighbours own, those at corners included. One step for
-  /// each dimension with halos, the last dimension first, of at most two messages in each direction, whatever
-  /// the number of ranks. A rank that is its own neighbour copies on its device.
+  /// Submits: the halos become the elements that the neighbours own, those at corners included. This takes
+  /// one step for each dimension with halos, the last dimension first. A step has at most two messages in
+  /// each direction, on any number of ranks. A rank that is its own neighbour copies on its device.
   void exchange(const StreamRef& stream) const;
 
   /// Submits: `whole`, on the rank `root`, becomes the whole array. Other ranks may pass an empty view.
@@ -234,19 +236,19 @@ class Distributed : public AnyDistributed {
 
 /// Submits: as exchange() of each of `arrays`, but as one step for each dimension, whose messages do not wait
 /// for each other. The arrays may have different elements, cuts and halos. Throws Error{invalid} unless all
-/// have the same Communicator; no array is a step of nothing.
+/// have the same Communicator. Does nothing without arrays.
 WEIR_API void exchange_halos(const StreamRef& stream, DistributedList arrays);
 inline void exchange_halos(const StreamRef& stream,
                            std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays) {
   exchange_halos(stream, DistributedList(arrays.begin(), arrays.size()));
 }
 
-/// Submits the exchange of the halos of `arrays`, as exchange_halos(), and, at the same time, body(rows) for
-/// their interior; then, after both, body(rows) for each border that is not empty. `body` submits to `stream`
-/// work that writes the given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not
-/// write `arrays`. Throws Error{invalid} unless all arrays have this rank's pieces and halos in common. It
-/// also throws if a dimension other than the first has a halo, because borders of such a dimension are not
-/// rows: `body` takes a Box for these.
+/// Submits the exchange of the halos of `arrays`, as exchange_halos() does, concurrently with body(rows) for
+/// their interior. After both it submits body(rows) for each border that is not empty. `body` submits work to
+/// `stream` that writes the given rows of other arrays. The work may read rows of `arrays` up to `halo` away,
+/// and must not write `arrays`. Throws Error{invalid} unless all arrays have equal pieces and halos on this
+/// rank. It also throws if a dimension other than the first has a halo, because its borders are not rows; use
+/// a `body` that takes a Box.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
                                const std::function<void(Rows)>& body);
@@ -281,7 +283,7 @@ WEIR_API void reduce(const StreamRef& stream, const AnyDistributed& x, const Any
 /// All ranks reduce the results of all chunks, at most 32768 numbers (sdk/docs/ir.md, "The order of a
 /// reduction"). The device writes and reads another sixteenth of the elements. If dimensions other than the
 /// first are cut, each rank first exchanges elements with the ranks of its rows, so that each has whole rows.
-/// If their number is a power of two, this takes one message for each of its bits, of half the rank's
+/// For a power of two of such ranks this takes log2 of their number in messages, each of half the rank's
 /// elements.
 template <KernelNumber T, std::size_t Rank>
 void reduce(const StreamRef& stream, const Distributed<T, Rank>& x, const detail::Same<T>& result,

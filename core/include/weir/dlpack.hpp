@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchange of arrays with other libraries of the same process in the DLPack format, without a copy: NumPy,
 // PyTorch, JAX, CuPy. sdk/docs/guides/dlpack.md explains it. The structs are those of <dlpack/dlpack.h>,
-// which this header does not need; both tensors with and without a version are supported, the latter up
-// to 1.x.
+// which this header does not need. Tensors without a version and with version 1.x are supported.
 //
 // Threads: every function may be called from any thread, and so may the deleters of exported tensors. Errors:
-// all functions throw Error{invalid} when an array or stream is gone, or of another device than expected.
-// Failures leave tensors and arrays as they were.
+// all functions throw Error{invalid} if an array or stream was destroyed or belongs to another device.
+// Failures do not change tensors or arrays.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ struct DeviceName {
   friend bool operator==(const DeviceName&, const DeviceName&) = default;
 };
 
-/// The value of `__dlpack_device__` for arrays of the device. Throws Error{unsupported} if DLPack has no name
-/// for its memory that other libraries could use, as for Vulkan.
+/// The value of `__dlpack_device__` for arrays of the device. Throws Error{unsupported} if DLPack has no
+/// usable name for its memory, as for Vulkan.
 WEIR_API DeviceName name_of(const Device& device);
 
 /// How a consumer's accesses to an exported array are ordered after the work submitted so far that uses it.
@@ -33,7 +32,7 @@ class Order {
  public:
   /// Later work of `consumer`, a stream of the array's device, begins after that work. The host does not
   /// wait. Vendor handles become streams by Device::wrap_stream. The memory is reused only after the work
-  /// that `consumer` holds when the tensor's deleter is called.
+  /// that was submitted to `consumer` before the tensor's deleter was called.
   Order(const StreamRef& consumer) noexcept : consumer_(consumer), kind_(Kind::stream) {}
   /// The exporting call waits on the host. For consumers on the host, and for streams that Weir cannot wrap.
   /// The consumer's work must be done when it calls the deleter.
@@ -63,21 +62,21 @@ WEIR_API DLManagedTensorVersioned* to_versioned_tensor(const AnyArrayView& array
 /// When an import may copy the elements.
 enum class Copy : std::uint8_t {
   never,      ///< such tensors are refused
-  if_needed,  ///< for strided and read-only tensors, and those in host memory if the device is none
+  if_needed,  ///< for strided and read-only tensors, and for host memory if the device is not the host
   always
 };
 
 /// Imports a tensor as an array on the device of `stream`, which borrows the memory. `stream` is the stream
-/// that the producer ordered after its work, the argument of `__dlpack__(stream)`; other streams are ordered
-/// by Weir, as for any array. The array owns the tensor from then on. The deleter is called once, after the
-/// array was destroyed and all work that uses it is done. It is called on the thread that destroys the array,
-/// or later on one that allocates or synchronises. It is not called after a device was lost, in a forked
-/// child, or once the process exits. Never waits on the host.
+/// that the producer ordered after its work, the argument of `__dlpack__(stream)`. Weir orders other streams,
+/// as for any array. The array owns the tensor from then on. The deleter is called once, after the array was
+/// destroyed and all work that uses it is done. It is called on the thread that destroys the array, or later
+/// on one that allocates or synchronises. It is not called after a device was lost, in a forked child, or
+/// once the process exits. Never waits on the host.
 ///
 /// Element type and dimensions must match; a Vec takes the last dimension or the lanes, a Mat two dimensions.
 /// Throws Error{invalid} for a tensor that is malformed or does not match, or whose memory belongs to another
-/// device. Throws Error{unsupported} if it can only be copied and `copy` does not allow that, and for a
-/// device without external memory. Memory statistics do not count borrowed memory.
+/// device. Throws Error{unsupported} if a copy is needed that `copy` does not allow, and for a device without
+/// external memory. Memory statistics do not count borrowed memory.
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensor* tensor, ElementType element,
                               std::size_t rank, Copy copy = Copy::never);
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensorVersioned* tensor, ElementType element,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Weir looks for drivers and layers, and how it reads a driver's manifest. For tools that judge or
-// package drivers; not part of <weir/weir.hpp>.
+// The search paths of drivers and layers, and the reader of manifests. For tools that check or package
+// drivers; not part of <weir/weir.hpp>.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace weir {
 
-/// Where drivers are looked for, in order: WEIR_DRIVER_PATH (colon separated), the user's data folder,
-/// the install prefix of libweir itself, the system folder. Environment and user's folder are left out when
-/// the process runs elevated. Absolute; no folder twice; never the current folder. Thread-safe as getenv is.
+/// The folders that are searched for drivers, in order: WEIR_DRIVER_PATH (colon separated), the user's data
+/// folder, the install prefix of libweir, the system folder. An elevated process ignores the environment and
+/// the user's folder. Absolute; no folder twice; never the current folder. Thread-safe as getenv is.
 WEIR_API std::vector<std::filesystem::path> driver_search_path();
 
 /// The same for communicators: WEIR_COMMUNICATOR_PATH, then `communicators` next to each folder of drivers.
 WEIR_API std::vector<std::filesystem::path> communicator_search_path();
 
-/// Where layers are looked for, in order: WEIR_LAYER_PATH (colon separated), then `layers` next to each
-/// folder of the driver search path. The environment is left out when the process runs elevated.
+/// The folders that are searched for layers, in order: WEIR_LAYER_PATH (colon separated), then `layers` next
+/// to each folder of the driver search path. An elevated process ignores the environment.
 WEIR_API std::vector<std::filesystem::path> layer_search_path();
 
-/// What a plugin is.
+/// The kind of a plugin.
 enum class PluginKind : std::uint8_t { driver, communicator };
 
-/// A plugin's manifest, whose format <weir/driver.h> describes, with everything that is wrong with it.
+/// A plugin's manifest, in the format of <weir/driver.h>, with all its faults.
 struct Manifest {
   PluginKind kind = PluginKind::driver;
   std::string name;
@@ -41,9 +41,9 @@ struct Manifest {
   std::vector<std::string> faults;  ///< each the end of a sentence: "lacks the key "name""
 };
 
-/// Reads a manifest as Weir does when it looks for drivers, but lists every fault, and judges neither who may
-/// write the file nor whether the driver fits this machine. Members that could not be read are empty. Throws
-/// Error{system} when the file cannot be read or is not a regular file. Never waits for a named pipe.
+/// Reads a manifest as the search for drivers does, and lists every fault. Does not check who may write the
+/// file or whether the driver fits this machine. Members that could not be read are empty. Throws
+/// Error{system} if the file cannot be read or is not a regular file. Never waits for a named pipe.
 WEIR_API Manifest examine_manifest(const std::filesystem::path& file);
 
 /// Lower case letters, digits and '-', not '-' first, at most 32: the rule for names of drivers and layers.

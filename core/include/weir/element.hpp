@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host types that arrays hold and kernels take: C++ scalars, half, Vec and Mat. Plain values: nothing here
-// throws, and threads share them as they share a float.
+// Host types that arrays hold and kernels take: C++ scalars, half, Vec and Mat. Plain values without
+// synchronisation; nothing here throws.
 #pragma once
 
 #include <array>

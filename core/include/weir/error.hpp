@@ -10,8 +10,8 @@
 
 namespace weir {
 
-/// What kind of failure an Error reports. The values up to `system` are those of weir_result_code in
-/// <weir/driver.h>; the rest are found by Weir itself before a driver is asked.
+/// The kind of failure that an Error reports. The values up to `system` are those of weir_result_code in
+/// <weir/driver.h>. Weir detects the others itself.
 enum class ErrorCode : std::int32_t {
   unknown = 2,
   invalid = 3,
@@ -27,10 +27,10 @@ enum class ErrorCode : std::int32_t {
   device_lost = 13,
   system = 14,
   rank = 15,        ///< another rank of the group failed, ended, or did not answer; what() names it
-  kernel = 100,     ///< a kernel was written wrongly; what() lists every diagnostic
+  kernel = 100,     ///< a kernel is invalid; what() lists every diagnostic
   assertion = 101,  ///< an assert_ in a kernel failed
   compile = 102,    ///< code generation failed
-  parse = 103,      ///< text (IR, NumPy, terrain, manifest) is malformed; what() says where
+  parse = 103,      ///< text (IR, NumPy, terrain, manifest) is malformed; what() has the place
 };
 
 /// The word for a code, e.g. "out of memory".
@@ -80,7 +80,7 @@ class WEIR_API Error : public std::runtime_error {
   const std::string& vendor_name() const noexcept { return vendor_name_; }
   /// The kernel that failed, or "".
   const std::string& kernel() const noexcept { return kernel_; }
-  /// Where in the program the failing thing was written; line() is 0 when not known.
+  /// Source location of the failing statement; line() is 0 if unknown.
   std::source_location where() const noexcept { return where_; }
   /// The same as text and number, also for lines that only the kernel's IR records; "" and 0 if unknown.
   const std::string& file() const noexcept { return file_; }
@@ -98,8 +98,8 @@ class WEIR_API Error : public std::runtime_error {
 
 namespace detail {
 
-/// Called in a handler: rethrows std::bad_alloc as Error{out_of_memory}, without allocating memory, and any other
-/// exception as it is. Every function of the public API that may throw ends its handler so.
+/// Call it in a handler: rethrows std::bad_alloc as Error{out_of_memory}, without allocating memory, and any
+/// other exception unchanged. Every function of the public API that may throw ends its handler with it.
 [[noreturn]] WEIR_API void rethrow_as_error();
 
 }  // namespace detail

@@ -14,9 +14,9 @@ namespace detail {
 struct EventState;
 }
 
-/// A view of an event: cheap, copyable, owns nothing. Every function throws Error{invalid} when the event is
-/// gone and may be called from several threads. An event may be recorded any number of times; a later mark
-/// replaces the earlier one, waits that were submitted before hold on to the earlier one.
+/// A view of an event: cheap, copyable, owns nothing. Every function may be called from several threads, and
+/// throws Error{invalid} if the event was destroyed. An event may be recorded any number of times. A later
+/// mark replaces the earlier one; waits that were submitted before still refer to the earlier one.
 class WEIR_API EventRef {
  public:
   /// Submits a mark after the work submitted to `stream` so far. Throws Error{invalid} for a stream of
@@ -66,8 +66,8 @@ class WEIR_API TimedEvent : public Event {
  public:
   TimedEvent() = default;
 
-  /// Time from `start` to this event. Waits for neither: throws Error{invalid} when one was not recorded or
-  /// not reached yet, or when they are of two devices.
+  /// Time from `start` to this event. Never waits: throws Error{invalid} if one was not recorded or not
+  /// reached yet, or if they are of two devices.
   std::chrono::duration<double, std::nano> since(const TimedEvent& start) const;
 
  private:

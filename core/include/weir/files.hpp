@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in files: NumPy's .npy and .npz, and PNG pictures. A library of its own, so that libweir needs
-// neither libpng nor zlib:
+// Arrays in files: NumPy's .npy and .npz, and PNG pictures. A separate library, so that libweir needs neither
+// libpng nor zlib:
 //
 //   find_package(Weir REQUIRED COMPONENTS files)
 //   target_link_libraries(program Weir::files)
@@ -58,8 +58,9 @@ struct HostArray {
 /// of the result.
 HostArray to_host(const StreamRef& stream, const AnyArrayView& array);
 
-/// A device array of that element type with the values of `array`; `rank` leading dimensions are those of the
-/// result, the others the components of a Vec or Mat. Throws Error{invalid} if type or shape do not fit.
+/// A device array of that element type with the values of `array`. The first `rank` dimensions of `array` are
+/// those of the result, the others are the components of a Vec or Mat. Throws Error{invalid} if type or shape
+/// do not fit.
 AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank);
 
 namespace detail {
@@ -71,16 +72,16 @@ void check_fits(const HostArray& array, const ElementType& element, std::size_t 
 template <KernelElement T, std::size_t Rank = 1>
 Array<T, Rank> to_device(const StreamRef& stream, const HostArray& array);
 
-/// Reads a .npy file of version 1.0 to 3.0 with booleans, integers or floats of 16 to 64 bits, of either byte
-/// order, in C or Fortran order.
+/// Reads a .npy file of version 1.0 to 3.0, in either byte order, in C or Fortran order. Its elements are
+/// booleans, integers, or floats of 16 to 64 bits.
 HostArray read_npy(const std::filesystem::path& path);
 /// Writes version 1.0, in C order. The file is replaced as a whole; a failure keeps the one before.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
 
-/// A .npy file in C order, of which rows of the leading dimension, or boxes, are read and written in place,
-/// so that several processes share the work. Movable. Functions may be called from several threads; what they
-/// do with the same elements at the same time is not defined. Other errors than those above: Error{invalid}
-/// if rows are outside the file, Error{unsupported} for a file in Fortran order.
+/// A .npy file in C order. Rows of the leading dimension, or boxes, are read and written in place, so that
+/// several processes share the work. Movable. Functions may be called from several threads; concurrent
+/// accesses to the same elements are undefined. Further errors: Error{invalid} if rows are outside the file,
+/// Error{unsupported} for a file in Fortran order.
 class NpyFile {
  public:
   enum class Access : std::uint8_t { read, read_write };
@@ -128,7 +129,7 @@ enum class Compression { none, deflate };
 void write_npz(const std::filesystem::path& path, const HostArrays& arrays,
                Compression compression = Compression::none);
 
-/// Reads a PNG file. The result has 8 or 16 bits per channel (u8 or u16) and the shape (height, width) if
+/// Reads a PNG file. The result has 8 or 16 bits per channel (u8 or u16). Its shape is (height, width) if
 /// grey, else (height, width, channels) with 2 (grey, opacity), 3 (red, green, blue) or 4 channels. Palettes
 /// become colours, and fewer than 8 bits become 8.
 HostArray read_png(const std::filesystem::path& path);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Futures: values that a launch of a kernel returns, read on the host when the launch has run.
 //
-// Threads: const functions may be called from any thread, also at the same time; moving and destroying a
-// future is for one thread, while no other uses it.
+// Threads: const functions may be called from any thread, also concurrently. A future may be moved or
+// destroyed by one thread while no other uses it.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,9 @@ class WEIR_API ReturnedShare {
 };
 }  // namespace detail
 
-/// A value that a launch of a Kernel returns. It waits for nothing until it is read. Move-only; a future that
-/// is destroyed unread waits for nothing either. It stays readable after its stream, kernel and arrays were
-/// destroyed. A default-made or moved-from future is not valid, and reading it throws Error{invalid}.
+/// A value that a launch of a Kernel returns. Only reading it waits, not creating or destroying it.
+/// Move-only. It stays readable after its stream, kernel and arrays were destroyed. A default-made or
+/// moved-from future is not valid, and reading it throws Error{invalid}.
 template <KernelElement T>
 class Future {
  public:
@@ -55,9 +55,9 @@ class Future {
       : share_(std::move(share)), offset_(static_cast<std::uint32_t>(offset)) {}
 
   /// Waits on the host until the launch has run, not for later work of its stream, and returns the value.
-  /// May be called several times. Throws the failure of the launch, each time, also if another call has
-  /// thrown it; calls on the stream do not throw it again after that. Throws as well if earlier work on the
-  /// stream failed that had not been reported when the launch was submitted.
+  /// May be called several times. Throws the failure of the launch each time, even if another call has thrown
+  /// it. Calls on the stream do not throw it again after that. Also throws a failure of earlier work on the
+  /// stream that was not yet reported when the launch was submitted.
   T get() const {
     T value{};
     share_.read(offset_, &value, sizeof value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: launches, copies and fills that are recorded once and submitted together as often as one likes.
+// Graphs: launches, copies and fills that are recorded once and submitted together any number of times.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,7 @@ namespace detail {
 struct GraphState;
 }
 
-/// A recorded call, to give it other arguments later. Means something to the graph that it was recorded for
-/// only.
+/// A recorded call, for Graph::update. Valid only for the graph that it was recorded for.
 class GraphNode {
  public:
   GraphNode() = default;
@@ -51,8 +50,8 @@ class GraphLaunch : public GraphNode {
 };
 
 /// Work that was recorded, ready to be submitted; made by GraphBuilder. Move-only; a moved-from Graph throws
-/// Error{invalid}. It keeps kernels alive, but not arrays and host memory: those must live, and each launch
-/// checks that the arrays do.
+/// Error{invalid}. It keeps kernels alive, but not arrays and host memory. These must stay valid; each launch
+/// checks the arrays.
 class WEIR_API Graph {
  public:
   Graph(Graph&&) noexcept;
@@ -61,18 +60,18 @@ class WEIR_API Graph {
   ~Graph();
 
   /// Submits one run to `stream` and returns without waiting. It begins after the stream's earlier work and
-  /// ends before its later work. One driver call where the device has graphs, else the recorded calls over
-  /// streams; the results are the same bits. The driver's graph is made on the first launch on each stream,
-  /// so that runs on several streams share nothing but the arrays.
+  /// ends before its later work. A run is one driver call if the device has graphs, else the recorded calls
+  /// over streams; the results are the same bits. The first launch on each stream creates the driver's graph,
+  /// so that runs on several streams share only the arrays.
   ///
-  /// Throws Error{invalid} that names the call and the argument when an array was freed since, or when the
-  /// stream is of another device; nothing was submitted then. Throws the pending failure of an earlier launch
-  /// on the stream. May be called from several threads; each run is one step of its stream (see StreamRef).
+  /// Throws Error{invalid}, and submits nothing, if an array was freed or the stream is of another device.
+  /// The message names the call and the argument. Throws the pending failure of an earlier launch on the
+  /// stream. May be called from several threads; each run is one step of its stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 
-  /// Gives a recorded call other arguments from the next launch on; runs that were submitted keep theirs.
-  /// Throws as the call itself, and Error{invalid} for a node of another graph or another kind of call; the
-  /// graph then stays as it was. For one thread, while no other launches the graph.
+  /// Gives a recorded call other arguments from the next launch on; submitted runs keep theirs. Throws as the
+  /// call itself, and Error{invalid} for a node of another graph or another kind of call. The graph is then
+  /// unchanged. For one thread, while no other launches the graph.
   template <class... P>
   void update(const GraphLaunch<void(P...)>& node,
               const typename detail::KernelParameter<P>::Argument&... arguments) {
@@ -96,10 +95,10 @@ class WEIR_API Graph {
   /// Recorded calls; a task of a TaskList counts as one.
   std::size_t size() const;
   Device device() const;
-  /// Tasks, copies and fills of one run: the nodes of the driver's graph but for the empty ones, which order
-  /// branches. StreamRef::last_launch() has the number with these.
+  /// Tasks, copies and fills of one run: the nodes of the driver's graph except the empty ones, which order
+  /// branches. StreamRef::last_launch() counts these too.
   std::size_t nodes() const;
-  /// Whether the device runs it as a graph of its own.
+  /// Whether the device runs it as a driver graph.
   bool native() const;
   /// Why launches go over streams: no_capability, driver_refused (known after the first launch), or
   /// streams_asked by WEIR_LAUNCH; is_graph if they are driver graphs. A single launch may still go over
@@ -114,9 +113,9 @@ class WEIR_API Graph {
 };
 
 /// Records a graph: the same calls as on a stream, in order, and concurrently where `parallel` requests it.
-/// Calls of which none writes memory that another uses may run concurrently too, with the same results.
-/// Nothing runs while recording. For one thread; every function throws as the recorded call would, and
-/// then recorded nothing.
+/// Calls may also run concurrently if none writes memory that another uses; the results are the same. Nothing
+/// runs while recording. For one thread. Every function throws as the recorded call would, and then records
+/// nothing.
 class WEIR_API GraphBuilder {
  public:
   explicit GraphBuilder(const Device& device);
@@ -124,13 +123,13 @@ class WEIR_API GraphBuilder {
   GraphBuilder& operator=(GraphBuilder&&) noexcept;
   ~GraphBuilder();
 
-  /// A launch of a kernel; compiles it for the device if that was not done yet.
+  /// A launch of a kernel. Compiles it for the device if necessary.
   template <class... P>
   GraphLaunch<void(P...)> launch(const Kernel<void(P...)>& kernel,
                                  const typename detail::KernelParameter<P>::Argument&... arguments) {
     return launch(LaunchOptions(), kernel, arguments...);
   }
-  /// With a seed. A launch number that is left automatic counts on with every run of the graph.
+  /// With a seed. An automatic launch number increases with every run of the graph.
   template <class... P>
   GraphLaunch<void(P...)> launch(const LaunchOptions& options, const Kernel<void(P...)>& kernel,
                                  const typename detail::KernelParameter<P>::Argument&... arguments) {
@@ -168,8 +167,8 @@ class WEIR_API GraphBuilder {
   /// A copy between arrays of the device, of equal size in bytes; the ranges must not overlap. Throws
   /// Error{unsupported} for arrays of two devices.
   GraphNode copy(const AnyArrayView& to, const AnyArrayView& from);
-  /// Copies from and to the host, whose memory is read and written each time the graph runs: it must live,
-  /// and be left alone from a launch until the stream has passed it.
+  /// Copies from and to the host. Each run reads or writes the host memory: it must stay valid, and must not
+  /// be accessed from a launch until the stream has passed the run.
   GraphNode copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from);
   GraphNode copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to);
   template <KernelElement T, std::size_t Rank>
@@ -185,10 +184,10 @@ class WEIR_API GraphBuilder {
     return fill_bytes(to, &value);
   }
 
-  /// Calls each branch, which records what belongs to it. Branches run at the same time, each in its own
-  /// order. Calls recorded before `parallel` run before them; calls recorded after it run after all of them.
-  /// A branch must not write an array that another branch accesses; Weir does not check that. They may
-  /// contain `parallel` themselves.
+  /// Calls each branch, which records its calls. Branches run at the same time, each in its own order. Calls
+  /// recorded before `parallel` run before them; calls recorded after it run after all of them. A branch must
+  /// not write an array that another branch accesses; Weir does not check that. They may contain `parallel`
+  /// themselves.
   template <class... Branch>
   void parallel(Branch&&... branches) {
     Branches scope(*this, sizeof...(Branch));

@@ -39,8 +39,8 @@ struct KernelOptions {
   bool fusion = true;
   bool debug =
       false;  ///< launches run in the interpreter with its checks, as by WEIR_DEBUG; see Program::debug
-  /// Names of the parameters and then of the returned values, for messages and the text form; p0, p1, ...
-  /// where none is given, and result, or result_0, result_1, ... for returned values.
+  /// Names of the parameters and then of the returned values, for messages and the text form. The defaults
+  /// are p0, p1, ..., and result or result_0, result_1, ... for returned values.
   std::vector<std::string> parameter_names = {};
   /// Chains of short loops may run in one block, one loop after the other, where that saves launches.
   bool phases = true;
@@ -49,10 +49,10 @@ struct KernelOptions {
   bool deterministic = false;
   /// Loops that do not depend on each other may run at the same time, as stream blocks do.
   bool concurrency = true;
-  /// Threads that the registers of a GPU's multiprocessor hold at least: a loop's threads have no more
-  /// registers than that leaves, and the compiler keeps other values in memory. 0, or a bound that a target
-  /// cannot keep, leaves the number of registers to the compiler. At most 2048. Changes no result. NVIDIA and
-  /// AMD GPUs; as the second number of CUDA's __launch_bounds__, but in threads.
+  /// The number of threads, at most 2048, for which a GPU's multiprocessor must have registers. It bounds the
+  /// registers of a loop's threads; the compiler keeps other values in memory. With 0, or a bound that a
+  /// target cannot keep, the compiler chooses the number of registers. Changes no result. For NVIDIA and AMD
+  /// GPUs; like the second number of CUDA's __launch_bounds__, but in threads.
   std::uint32_t min_resident_threads = 0;
 };
 
@@ -160,8 +160,8 @@ WEIR_API Device device_of(const LaunchArgument* arguments, std::size_t count);
 template <class Signature>
 class Kernel;
 
-/// A kernel: the lambda is called once, here, with traced parameters, and its operations are recorded.
-/// The type follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
+/// A kernel. The constructor calls the lambda once, with traced parameters, and records its operations. The
+/// type follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
 /// Kernel<void(View<float>, Value<float>)>. If the lambda returns a Value, or a std::tuple, std::pair or
 /// std::array of them, a launch returns a Future for each. A cheap handle to shared, immutable state; all
 /// functions may be called from several threads.
@@ -171,8 +171,8 @@ class Kernel<R(P...)> {
   /// Future<T> for a Value<T>, a std::tuple of futures for a std::tuple, void for void.
   using Futures = typename detail::Returned<R>::Futures;
 
-  /// Throws one Error{kernel} that lists everything that is wrong, with file and line. Exceptions of the
-  /// lambda pass through.
+  /// Throws one Error{kernel} that lists all mistakes, with file and line. Exceptions of the lambda pass
+  /// through.
   template <class F>
   Kernel(std::string_view name, F body, const KernelOptions& options = {},
          detail::Where where = detail::Where::current())

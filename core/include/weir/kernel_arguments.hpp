@@ -60,9 +60,8 @@ class ArrayArgument {
   const AnyArrayView* view_;
 };
 
-/// The launch argument for a Value<T>: a T, or a number that converts to T without loss. An
-/// integer that would lose it is passed on as it is, for the launch to refuse with the names of the kernel
-/// and the parameter.
+/// The launch argument for a Value<T>: a T, or a number that converts to T without loss. Other integers are
+/// passed on unchanged; the launch refuses them and names the kernel and the parameter.
 template <class T>
 class ScalarArgument {
  public:

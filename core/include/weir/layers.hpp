@@ -19,10 +19,10 @@ struct ActiveLayer;
 }
 
 /// Puts layers around every driver, below those that the environment variable WEIR_LAYERS names:
-/// "validate,fault:call=kernel_launch:nth=3". The first is nearest to the program. To be called before the
-/// process's first use of a device; throws Error{invalid} when the text is malformed or it is too late. What
-/// is wrong with a layer itself (there is none of that name, an option is wrong) is thrown as Error{invalid}
-/// by the first use of a device. An empty text means none. Thread-safe.
+/// "validate,fault:call=kernel_launch:nth=3". The first is nearest to the program. Call it before the
+/// process's first use of a device. Throws Error{invalid} if the text is malformed or a device was used
+/// already. For an unknown layer or a wrong option, the first use of a device throws Error{invalid}. An empty
+/// text means none. Thread-safe.
 WEIR_API void set_layers(std::string_view text);
 
 /// A finding of a layer.
@@ -33,8 +33,8 @@ struct LayerReport {
   std::string message;  ///< finding, expectation, remedy
 };
 
-/// Calls `handler` for each report, on the thread whose call is at fault or on a thread of a driver, one at a
-/// time; it must not throw and not call Weir. Without a handler, and with an empty one, reports go to the
+/// Calls `handler` for each report, one at a time, on the thread whose call is at fault or on a thread of a
+/// driver. It must not throw or call Weir. Without a handler, or with an empty one, reports go to the
 /// standard error output. Thread-safe.
 WEIR_API void set_layer_handler(std::function<void(const LayerReport&)> handler);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms in which generated code runs a task, for programs and people that ask how a kernel was compiled.
+// The forms in which generated code runs a task; they describe how a kernel was compiled.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Lowering {
 /// "vector loop of 8", "packets of 4, packet edges, tiles", ...
 WEIR_API std::string to_string(const Lowering& lowering);
 
-/// The code for one set of assumptions that launches of a program kept to.
+/// The code for one set of assumptions that launches of a program satisfied.
 struct CompiledVariant {
   struct Task {
     std::string symbol;

@@ -32,8 +32,8 @@ struct Dim3 {
       : x(x_), y(y_), z(z_) {}
 };
 
-/// One parameter of a ready kernel. Parameters lie in the argument block one after the other, each at a
-/// multiple of its alignment, like the members of a C struct; an array takes the device's address size.
+/// One parameter of a ready kernel. The argument block holds the parameters one after the other, each at a
+/// multiple of its alignment, like the members of a C struct. An array has the size of a device address.
 struct KernelParameter {
   bool is_array = false;
   std::uint32_t size = 0;       ///< of a value, in bytes
@@ -95,9 +95,9 @@ class WEIR_API KernelFunction {
   Device device() const;
   KernelInfo info() const;
 
-  /// Submits one run. Throws Error{invalid} when count, kind or size of an argument differs from the
-  /// parameters, when an array is freed or of another device, and when the shape is empty or beyond the
-  /// device's limits. It submits nothing then.
+  /// Submits one run. Throws Error{invalid}, and submits nothing, in these cases: count, kind or size of an
+  /// argument differs from the parameters; an array is freed or of another device; the shape is empty or
+  /// beyond the device's limits.
   void launch(const StreamRef& stream, const LaunchShape& shape,
               std::span<const KernelArgument> arguments) const;
   void launch(const StreamRef& stream, const LaunchShape& shape,
@@ -113,8 +113,8 @@ class WEIR_API KernelFunction {
   std::shared_ptr<const detail::KernelState> state_;
 };
 
-/// A loaded code object: a cheap handle. It is unloaded when the last handle to it and its kernels is gone
-/// and all work that uses them is done; nothing waits for that. Functions of a moved-from Module throw
+/// A loaded code object: a cheap handle. It is unloaded when all handles to it and its kernels are destroyed
+/// and all work that uses them is done. No call waits for this. Functions of a moved-from Module throw
 /// Error{invalid}.
 class WEIR_API Module {
  public:

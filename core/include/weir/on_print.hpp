@@ -13,7 +13,7 @@ namespace weir {
 ///
 /// `receive` is called by the thread that waits for a stream, once for each line, in their order. Several
 /// threads may call it at the same time. It must not wait for streams. Its exceptions are ignored.
-/// Thread-safe. Throws Error{system} when there is no memory.
+/// Thread-safe. Throws Error{system} if there is no memory.
 WEIR_API void on_print(std::function<void(std::string_view line)> receive);
 
 }  // namespace weir

@@ -37,9 +37,9 @@ class WEIR_API Pack {
  public:
   /// Reads a file that PackBuilder or `weir compile` wrote. Loading a file again while it is unchanged
   /// returns the same pack. Throws Error{system} when the file cannot be read or others may write it. Throws
-  /// Error{invalid} when it is no pack, damaged in its list of contents, truncated, or of another version of
-  /// the file format. A pack that another build of Weir made is loaded: its kernels can be listed and read,
-  /// and their code is generated anew.
+  /// Error{invalid} if it is no pack, is truncated, has a damaged list of contents, or is of another version
+  /// of the file format. A pack of another build of Weir is loaded: its kernels can be listed and read, and
+  /// their code is generated again.
   static Pack load(const std::string& file);
 
   /// A pack inside the program, as weir_add_kernels() puts it there. `bytes` must live as long as the
@@ -81,10 +81,10 @@ class WEIR_API PackBuilder {
   ~PackBuilder();
 
   /// Adds a target for the kernels that are added later. If several of its kind run on a device, launches
-  /// take the one that the device lists, else the one that was added first. Code is made for launches that
-  /// meet `target.assume` (where it is "": what most launches meet), and for all other launches. Throws
-  /// Error{invalid} for the processor "native", which names another one on each machine, and for words that
-  /// are no assumptions.
+  /// take the one that the device lists, else the one that was added first. Code is generated for launches
+  /// that meet `target.assume` ("": the assumptions that most launches meet), and for all other launches.
+  /// Throws Error{invalid} for the processor "native", whose meaning differs between machines, and for words
+  /// that are no assumptions.
   void add_target(const CompileTarget& target);
 
   /// Compiles the kernel for all targets. Kernels may have equal names, as those that a template makes.

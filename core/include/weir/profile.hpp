@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles: when each task of a launch ran, and on which stream; totals of a run, and traces for viewers.
+// Profiles: the time and stream of each task of a launch, totals of a run, and traces for viewers.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,9 @@ struct TaskTime {
   std::int32_t block = -1;   ///< stream block of the region, -1 outside
   double start = 0;
   double duration = 0;
-  /// Estimate of the task's memory traffic: of each array, the elements that the iterations load and those
-  /// that they store, each at most the whole array. Conditional accesses count as executed, and an access in
-  /// an inner loop counts as the whole array. 0 if unknown, as for kernels of a Module.
+  /// Estimate of the task's memory traffic: the loaded and the stored elements of each array, each at most
+  /// the whole array. Conditional accesses count as executed, and an access in an inner loop counts as the
+  /// whole array. 0 if unknown, as for kernels of a Module.
   std::uint64_t bytes = 0;
 };
 
@@ -84,9 +84,8 @@ WEIR_API void write_trace_file(const std::filesystem::path& path, std::string_vi
 }  // namespace detail
 
 /// While it lives, every task that this thread submits to `device` is timed with two events on the task's own
-/// stream. Nothing waits for them: a profile adds the cost of two records per task and no synchronisation.
-/// Profiles nest; the innermost one of the device counts. A profile belongs to the thread that made it;
-/// results() may be called from any.
+/// stream. A profile costs two records per task and no synchronisation. Profiles nest; the innermost one of
+/// the device records. A profile belongs to the thread that made it; results() may be called from any thread.
 class WEIR_API Profile {
  public:
   /// Throws Error{unsupported} where the driver has no timed events.

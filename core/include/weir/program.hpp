@@ -43,9 +43,10 @@ struct LaunchArgument {
   Layout layout = {};  ///< of the struct array whose size this is
 };
 
-/// How a launch of several tasks reaches the device. The results are the same bits.
+/// How a launch of several tasks reaches the device. The results are the same bits. sdk/docs/graphs.md has
+/// the conditions under which `automatic` chooses a graph.
 enum class LaunchMode : std::uint8_t {
-  automatic,  ///< over streams, until the same plan repeats and a graph costs the host less; nothing is timed
+  automatic,  ///< over streams, until the same grids repeat and a graph costs the host less; nothing is timed
   streams,    ///< each task by a call of its own; stream blocks on streams of the device's pool if that pays
   graph       ///< all tasks as one driver graph; over streams where the device has no graphs
 };
@@ -66,12 +67,12 @@ struct LaunchOptions {
 /// Error{invalid}.
 class WEIR_API Program {
  public:
-  /// Reads the text form. Throws Error{parse} with line and column, or Error{kernel} with everything that the
-  /// verifier or the planner has to say.
+  /// Reads the text form. Throws Error{parse} with line and column, or Error{kernel} with all messages of the
+  /// verifier or the planner.
   static Program parse(std::string_view text, std::string_view file_name = "<text>");
 
-  /// The kernel of that name in the packs of this process: those that weir_add_kernels() in CMake put into
-  /// the program, and those that Pack::load has read. Its launches take the code in the pack; see
+  /// The kernel of that name in the packs of this process: the packs that weir_add_kernels() in CMake put
+  /// into the program, and those that Pack::load read. Its launches take the code in the pack; see
   /// <weir/pack.hpp>. Throws Error{not_found} that lists the kernels, and Error{invalid} when several have
   /// the name.
   static Program load(std::string_view name);
@@ -82,10 +83,9 @@ class WEIR_API Program {
   const std::string& name() const;
   std::span<const ParameterInfo> parameters() const;
 
-  /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid} when
-  /// arguments do not fit the parameters, an array is dead or of another device, or stream blocks of a region
-  /// would conflict; nothing was submitted then. Throws the pending failure of an earlier launch on the
-  /// stream.
+  /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid}, and
+  /// submits nothing, if arguments do not fit the parameters, an array is freed or of another device, or
+  /// stream blocks of a region would conflict. Throws the pending failure of an earlier launch on the stream.
   void launch(const StreamRef& stream, std::span<const LaunchArgument> arguments,
               const LaunchOptions& options = {}) const;
 
@@ -93,10 +93,10 @@ class WEIR_API Program {
   void prepare(const StreamRef& stream) const;
 
   /// Compiles for the devices in the background, for launches with ordinary arguments, and returns at once. A
-  /// launch that needs the code meanwhile waits for it, and throws if it fails. Opens the devices first,
-  /// which starts their vendors' runtime if nothing has used them yet. The program may be destroyed and the
-  /// process may end meanwhile; the end waits for calls of the driver only. Throws Error{system}
-  /// in a forked child, and the driver's failure to open a device.
+  /// launch that needs the code earlier waits for it, and throws if it fails. Opens the devices first, which
+  /// starts their vendors' runtime at the first use. The program may be destroyed before the code is ready,
+  /// and the process may end. The end waits only for calls of the driver. Throws Error{system} in a forked
+  /// child, and the driver's failure to open a device.
   Preparation prepare(std::span<const Device> devices) const;
   Preparation prepare(const Device& device) const;
 
@@ -104,18 +104,19 @@ class WEIR_API Program {
   /// assumptions. Empty before the first of them.
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
-  /// Lists the tasks of the code that launches have compiled for the stream's device, in order. The list has
-  /// the loops that were merged, the form of their code and its use of registers and memory, and the reasons
-  /// why neighbouring loops stay apart. Compiles for the device first if nothing has been compiled for it.
+  /// Lists the tasks of the code that launches have compiled for the stream's device, in order. For each task
+  /// it has the merged loops, the form of their code, and its use of registers and memory. It also has the
+  /// reasons why neighbouring loops stay apart. Compiles for the device first if nothing has been compiled
+  /// for it.
   std::string explain(const StreamRef& stream) const;
 
   /// Runs later launches in the reference interpreter, as WEIR_DEBUG does for the kernels that it names, or,
   /// with false, on the device again. Such a launch copies its arrays to the host in the stream's order, runs
   /// the kernel on the calling thread, copies the arrays back and returns. It throws Error{assertion} at the
-  /// first index outside an array, false assert, race between two iterations, read of memory that nothing has
-  /// written, or NaN computed from other numbers; the arrays are then unchanged. Unwritten memory is
-  /// recognised in arrays that were created after the first call of this function. GraphBuilder refuses the
-  /// program with Error{unsupported}.
+  /// first fault, and leaves the arrays unchanged. Faults are an index outside an array, a false assert, a
+  /// race between two iterations, a read of memory that was never written, and a NaN computed from other
+  /// numbers. Unwritten memory is recognised in arrays that were created after the first call of this
+  /// function. GraphBuilder refuses the program with Error{unsupported}.
   void debug(bool on = true) const;
 
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}

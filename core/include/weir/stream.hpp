@@ -12,16 +12,16 @@
 
 namespace weir {
 
-/// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is
-/// gone and may be called from several threads. Several threads may submit to one stream; their calls run in
-/// some order. The work of one call is one step: a launch of a kernel, a Graph or a TaskList, a copy, a fill,
-/// a record or a wait. A launch of a kernel is one step with any number of loops and regions. A step runs
-/// after all steps submitted before it and before all steps submitted after it. Threads that wait on the host
-/// do not keep other threads from submitting.
+/// A view of a stream: cheap, copyable, owns nothing. Every function may be called from several threads, and
+/// throws Error{invalid} if the stream was destroyed. Calls of several threads run in an unspecified order.
+/// The work of one call is one step: a launch of a kernel, a Graph or a TaskList, a copy, a fill, a record or
+/// a wait. A launch of a kernel is one step with any number of loops and regions. A step runs after all steps
+/// submitted before it and before all steps submitted after it. While a thread waits on the host, other
+/// threads can submit.
 ///
-/// A failure on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
-/// names the stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is
-/// reported once and then forgotten; a lost device stays lost.
+/// After a failure on the device (an assert_ in a kernel, an illegal address), the next call that names the
+/// stream throws it: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is
+/// reported once; a lost device stays lost.
 class WEIR_API StreamRef {
  public:
   Device device() const;
@@ -30,27 +30,28 @@ class WEIR_API StreamRef {
   void synchronize() const;
   /// Whether everything submitted before is done. Does not wait.
   bool query() const;
-  /// Starts work that the driver may have gathered. Never needed for correctness.
+  /// Starts work that the driver may have batched. Never needed for correctness.
   void flush() const;
 
   /// Submits: later work of this stream begins after the mark that `event` holds now. No effect when it was
-  /// never recorded. Throws Error{unsupported} for an event of a device whose events the driver cannot wait
-  /// for here.
+  /// never recorded. Throws Error{unsupported} if the driver cannot wait for events of the event's device on
+  /// this stream.
   void wait(const EventRef& event) const;
   /// Submits: later work of this stream begins after everything that was submitted to `other` so far.
   void wait(const StreamRef& other) const;
 
   /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the
-  /// stream goes on when it returns. Throws Error{unsupported} where the driver cannot.
-  /// The callback may end the process by exit(): other work in flight then has a second to end.
+  /// stream continues when it returns. Throws Error{unsupported} without Capability::host_callback. The
+  /// callback may end the process by exit(); other work in flight then has a second to end.
   void call_host(std::function<void()> callback) const;
 
-  /// How the last launch of a Kernel, a Program or a Graph on this stream was submitted: as a driver graph of
-  /// how many nodes, or why not. Does not wait. Launches of a TaskList or a KernelFunction do not change it.
+  /// How the last launch of a Kernel, a Program or a Graph on this stream was submitted: the nodes of the
+  /// driver graph, or the reason why it was none. Does not wait. Launches of a TaskList or a KernelFunction
+  /// do not change it.
   LaunchReport last_launch() const;
 
   int priority() const;
-  /// The vendor's handle (a CUstream), owned by the stream. Throws Error{unsupported} where there is none.
+  /// The vendor's handle (a CUstream), owned by the stream. Throws Error{unsupported} if there is none.
   void* native_handle() const;
   bool alive() const noexcept;
 

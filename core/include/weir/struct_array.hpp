@@ -18,8 +18,8 @@
 namespace weir {
 
 namespace detail {
-/// Size of a struct array. Throws Error{invalid} for a negative size, one that is too large, and for a
-/// member that is not aligned, which no scalar of its type can address.
+/// Size of a struct array. Throws Error{invalid} for a size that is negative or too large, and for a member
+/// that is not aligned.
 WEIR_API std::int64_t struct_array_bytes(const StructType& type, const Layout& layout, std::int64_t size);
 /// The arguments of a launch, one for each member, in `bytes` of that layout.
 WEIR_API void member_arguments(const AnyArrayView& bytes, const StructType& type, const Layout& layout,
@@ -31,7 +31,7 @@ WEIR_API AnyArrayView member_array(const AnyArrayView& bytes, const StructType& 
 /// Copies structs of the host into the bytes of a layout. Throws Error{invalid} unless there are `size`.
 WEIR_API std::vector<std::byte> arrange_structs(const StructType& type, const Layout& layout,
                                                 std::size_t size, std::span<const std::byte> structs);
-/// The reverse; leaves the padding of `structs` as it is.
+/// The reverse; does not change the padding of `structs`.
 WEIR_API void collect_structs(const StructType& type, const Layout& layout, std::size_t size,
                               std::span<const std::byte> bytes, std::span<std::byte> structs);
 WEIR_API void check_same_layout(const Layout& to, std::size_t to_size, const Layout& from,
@@ -89,7 +89,7 @@ class StructArrayView {
   }
 
   /// Downloads; returns when `destination` holds the structs. Throws Error{invalid} unless the sizes match.
-  /// Padding comes from the device with Layout::array_of_structs(), and is left as it is with others.
+  /// Padding is copied with Layout::array_of_structs(), and unchanged with other layouts.
   void copy_to(const StreamRef& stream, std::span<T> destination) const {
     const auto structs = std::as_writable_bytes(destination);
     if (layout_.kind() == Layout::Kind::structs) return bytes_.copy_to_bytes(stream, structs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrangements of arrays of structs in memory. sdk/docs/structs.md explains their use.
 //
-// Plain values: threads may read one concurrently, and write only their own.
+// Plain values without synchronisation.
 #pragma once
 
 #include <array>

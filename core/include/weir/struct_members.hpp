@@ -28,8 +28,8 @@ inline constexpr bool is_library_aggregate<std::array<T, N>> = true;
 }  // namespace detail
 
 /// A struct that arrays may hold: an aggregate of 1 to 32 members that is trivially copyable. Each member is
-/// a number, bool, half, Vec, Mat, another such struct, or an array of fixed length of these (C array or
-/// std::array, up to three around one another).
+/// a number, bool, half, Vec, Mat or another such struct, or an array of fixed length of these. Such arrays,
+/// C arrays or std::array, nest at most three deep.
 template <class T>
 concept KernelStruct =
     std::is_class_v<T> && std::is_aggregate_v<T> && std::is_trivially_copyable_v<T> && !std::is_empty_v<T> &&
@@ -85,8 +85,8 @@ constexpr std::size_t count_initializers() {
     return 0;
   }
 }
-/// The number of initialisers that the member at initialiser `At` takes of `All`: the elements of an array,
-/// whose braces may be left out, and otherwise 1. More than `Low`, at most `High`.
+/// The number of initialisers that the member at initialiser `At` takes of `All`. It is 1, or the number of
+/// elements of an array, whose braces may be omitted. More than `Low`, at most `High`.
 template <class T, std::size_t All, std::size_t At, std::size_t Low = 0, std::size_t High = 1>
 constexpr std::size_t member_width() {
   using Before = std::make_index_sequence<At>;
@@ -116,9 +116,9 @@ constexpr std::size_t count_members() {
 template <class T>
 inline constexpr std::size_t member_count = count_members<T, count_initializers<T>()>();
 
-/// Calls `visitor` with a reference to each member, in order. For an object that is not const the compiler
-/// refuses bit-fields, and GCC refuses members with the attribute `packed`: references to them would be to
-/// copies, which have no offset.
+/// Calls `visitor` with a reference to each member, in order. Non-const objects must have no bit-fields, and
+/// with GCC no members with the attribute `packed`. References to those would refer to copies, which have no
+/// offset.
 template <class T, class Visitor>
 constexpr decltype(auto) visit_members(T& object, Visitor&& visitor) {
   constexpr std::size_t count = member_count<std::remove_const_t<T>>;

@@ -16,9 +16,9 @@ namespace detail {
 struct TaskListState;
 }
 
-/// The place of a task. Tasks outside regions run in order. Consecutive tasks of one region run concurrently
-/// when their stream blocks' numbers differ and in order when they are equal; the region begins after
-/// everything before it and ends before everything after it.
+/// The place of a task. Tasks outside regions run in order. Consecutive tasks of one region run in order if
+/// their stream blocks' numbers are equal, else concurrently. The region begins after everything before it
+/// and ends before everything after it.
 struct TaskPlace {
   static constexpr std::int32_t none = -1;
   std::int32_t region = none;  ///< any number from 0; equal and consecutive means the same region
@@ -46,9 +46,9 @@ class WEIR_API TaskList {
   std::size_t size() const noexcept;
 
   /// Submits all tasks and returns without waiting. Blocks beyond the first of a region run on streams of the
-  /// device's pool. Throws Error{invalid} when an array was freed since or the stream is of another device.
-  /// If a launch fails half way, the submitted tasks are still joined into `stream`, and the error is thrown.
-  /// One step of the stream (see StreamRef).
+  /// device's pool. Throws Error{invalid} if an array was freed or the stream is of another device. If a
+  /// launch fails half way, the submitted tasks are still joined into `stream`, and the error is thrown. One
+  /// step of the stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 
   /// For the runtime; null when moved from.

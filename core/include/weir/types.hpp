@@ -8,7 +8,7 @@
 #include <string_view>
 #include <weir/export.hpp>
 
-// Plain values: threads may read one concurrently, and write only their own. Nothing here throws an Error.
+// Plain values without synchronisation. Nothing here throws an Error.
 
 namespace weir {
 
@@ -48,8 +48,8 @@ constexpr bool is_signed(ScalarType type) noexcept {
 /// "bool", "i8" ... "f64".
 WEIR_API std::string_view to_string(ScalarType type) noexcept;
 
-/// The type of an array element or scalar parameter: a scalar, a vector (rows x 1) or a matrix, its
-/// scalars stored row by row without padding. `shape` distinguishes a 3-vector from a 3x1 matrix.
+/// The type of an array element or scalar parameter: a scalar, a vector (rows x 1) or a matrix. Scalars are
+/// stored row by row without padding. `shape` distinguishes a 3-vector from a 3x1 matrix.
 struct ElementType {
   enum class Shape : std::uint8_t { scalar, vector, matrix };
 

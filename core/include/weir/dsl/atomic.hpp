@@ -80,8 +80,8 @@ Value<compute_t<T>> atomic(std::string_view kind, const Place& place, const Hand
   }
 
 /// Replaces x[i] by the result and returns its previous value, in one indivisible step: atomic_add(x[i], 1).
-/// On integers and floats of all sizes, and component by component on a Vec of them, which is not indivisible
-/// as a whole. A half is updated by `value` rounded to a half. Relaxed order.
+/// On integers and floats of all sizes. On a Vec each component is one atomic; the whole Vec is not
+/// indivisible. A half is updated by `value` rounded to a half. Relaxed order.
 WEIR_ATOMIC(add, "add", false)
 WEIR_ATOMIC(sub, "sub", false)
 WEIR_ATOMIC(mul, "mul", false)

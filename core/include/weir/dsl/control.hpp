@@ -30,7 +30,7 @@ inline Range range(const detail::Subscript& low, const detail::Subscript& high) 
 
 namespace detail {
 
-/// What bounds one dimension of range_for and the reductions: n for 0 to n, or range(low, high).
+/// The bounds of one dimension of range_for and the reductions: n for 0 to n, or range(low, high).
 class Extent {
  public:
   template <class N>
@@ -102,10 +102,10 @@ void trace_range(F& body, Where where, const N&... extents) {
 
 }  // namespace detail
 
-/// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all
-/// iterations run in parallel, in any order, also in repeat; inside other loops and branches it is a
-/// sequential loop, the last range innermost. A for_ or while_ around it must be in a parallel loop. Bounds
-/// are evaluated once, on the device if need be.
+/// Runs the body for every index of the ranges. Directly in the kernel, in a repeat or in a stream_parallel
+/// block, all iterations run in parallel, in any order. Inside other loops and branches it is a sequential
+/// loop, with the last range innermost. A for_ or while_ around it must be in a parallel loop. Bounds are
+/// evaluated once, on the device if necessary.
 template <class F>
 void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
   detail::trace_range(body, where, n);
@@ -206,13 +206,13 @@ void trace_repeat_while(const Handle& most, C& condition, F& body, Where where) 
 
 /// Runs the body `count` times, one repetition after the other, within the launch: loops and reductions in it
 /// run in parallel. A count of 0 or less runs nothing. Directly in the kernel, in another repeat or in a
-/// stream_parallel block; the body holds anything but stream_parallel and print. Variables that are declared
+/// stream_parallel block; the body may contain everything except stream_parallel. Variables that are declared
 /// outside keep their values from one repetition to the next. The count is evaluated once, on the device if
-/// need be. The host never waits.
+/// necessary. The host never waits.
 ///
-/// A count that is computed from constants, scalars and extents, and from the numbers of outer repetitions,
-/// lets loops in the body use the whole device. With any other count one block of a GPU, or one thread of a
-/// CPU, runs the repetitions.
+/// If the count is computed from constants, scalars, extents and numbers of outer repetitions, each loop in
+/// the body uses the whole device. With any other count the repetitions are one task: one block of a GPU, one
+/// thread of a CPU, or all blocks of a cooperative launch run it.
 template <class F>
 void repeat(const detail::Subscript& count, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat", where);
@@ -224,7 +224,7 @@ void repeat(const detail::Subscript& count, F&& body, detail::Where where = deta
 
 /// Runs the body as long as the condition, a lambda that is evaluated on the device before each repetition,
 /// gives true. The condition may hold loops and reductions. It counts as false after a failure of an assert_
-/// or a bounds check. One block of a GPU, or one thread of a CPU, runs the repetitions; otherwise as repeat.
+/// or a bounds check. The repetitions are one task, as with the other counts of repeat().
 template <class C, class F>
 void repeat_while(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat_while", where);
@@ -243,7 +243,7 @@ void repeat_while(const detail::Subscript& most, C&& condition, F&& body,
 inline void break_(detail::Where where = detail::Where::current()) {
   detail::emit_break(where);
 }
-/// Goes on with the next iteration of the innermost loop of any kind.
+/// Continues with the next iteration of the innermost loop of any kind.
 inline void continue_(detail::Where where = detail::Where::current()) {
   detail::emit_continue(where);
 }
@@ -297,15 +297,15 @@ void if_(C&&, F&&) {
   static_assert(detail::always_false<C>, "if_ takes a condition: write if_(x != 0, [&] { ... })");
 }
 
-/// Says that stream blocks of a region may touch the same memory, and that the kernel sees to it that this is
-/// right.
+/// States that stream blocks of a region may access the same memory, and that the kernel is correct
+/// nevertheless.
 struct ConflictsAreMeant {};
 inline constexpr ConflictsAreMeant conflicts_are_meant;
 
 /// A stream block, which runs at the same time as the stream blocks next to it. Consecutive stream blocks form
 /// one region: it begins after everything before it and ends before anything after it. Must be in the kernel's
-/// body only. Computing with scalars and extents between two stream blocks does not separate them; loads,
-/// stores and loops do, and so does stream_region.
+/// body only. Loads, stores, loops and stream_region separate two stream blocks into two regions; computing
+/// with scalars and extents does not.
 template <class F>
 void stream_parallel(F&& body, detail::Where where = detail::Where::current()) {
   detail::check_body<std::remove_reference_t<F>>();
@@ -322,9 +322,8 @@ void stream_parallel(ConflictsAreMeant, F&& body, detail::Where where = detail::
   body();
 }
 
-/// A region of its own: the stream blocks in `body` form one region, which stream blocks directly before and
-/// after it do not join. Must be in the kernel's body only; besides stream blocks, `body` may compute with
-/// scalars and extents.
+/// The stream blocks in `body` form one region, separate from stream blocks directly before and after it.
+/// Must be in the kernel's body only; besides stream blocks, `body` may compute with scalars and extents.
 template <class F>
 void stream_region(F&& body, detail::Where where = detail::Where::current()) {
   detail::check_body<std::remove_reference_t<F>>();

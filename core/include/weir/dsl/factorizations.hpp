@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU, Cholesky and LDL^T factorisations of small matrices, and what is solved with them. Each takes a traced
-// or a host matrix of float or double, at most 16 x 16, and gives values of the same kind.
+// LU, Cholesky and LDL^T factorisations of small matrices, with solutions, determinants and inverses. Each
+// takes a traced or a host matrix of float or double, at most 16 x 16, and gives values of the same kind.
 //
-// Failure: each result has a flag, and every solution and inverse of a matrix that failed is NaN. Near
-// singularity is no failure: solutions then have errors of about condition number times epsilon. Overflow
-// gives infinities and NaN. The constants of error bounds are those that
-// tests/language/factorization_test.cpp checks; theory: Higham, Accuracy and Stability of Numerical
-// Algorithms, 2nd edition, chapters 9 and 10.
+// Failure: each result has a flag, and every solution and inverse of a matrix that failed is NaN. A nearly
+// singular matrix is not a failure: solutions then have errors of about condition number times epsilon.
+// Overflow gives infinities and NaN. tests/language/factorization_test.cpp checks the constants of error
+// bounds. Theory: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, chapters 9 and 10.
 // Threads and errors: as in dsl/value.hpp; on the host nothing throws.
 #pragma once
 
@@ -93,8 +92,8 @@ void substitute_backward(const Upper& upper, Column& x) {
   });
 }
 
-/// The solution for a right side b of R rows, a Vec or each column of a Mat: `solve_column` sets a column of
-/// N unknowns from read(row), the entries of b.
+/// The solution for a right side b of R rows, a Vec or each column of a Mat. `solve_column` sets a column of
+/// N unknowns; it gets the entries of b by read(row).
 template <class W, std::size_t R, std::size_t N, class B, class F>
 auto solve_columns(B&& b, F&& solve_column) {
   using T = typename W::Number;

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// How many groups a group_for runs, per dimension; made by groups().
+/// The number of groups of a group_for, per dimension; made by groups().
 template <std::size_t Rank>
 struct Groups {
   detail::Bounds bounds[Rank];
@@ -53,10 +53,10 @@ concept NoCondition = !std::convertible_to<V, Operand<bool>>;
 }  // namespace detail
 
 /// Runs the body for each thread of each group; it takes the indices of the group, then those of the thread,
-/// together at most 4. Must be directly in the kernel or in a stream_parallel block. Groups run in any order,
-/// and the threads of one group run together: they may use Shared memory, barrier() and the exchanges below.
-/// A thread that ends early, by continue_(), a false assert_ or an index that bounds checks refuse, takes no
-/// further part; barriers do not wait for it.
+/// together at most 4. Must be directly in the kernel or in a stream_parallel block. Groups run in any order.
+/// The threads of one group run together: they may use Shared memory, barrier() and the exchanges below.
+/// continue_(), a false assert_ and a failed bounds check end a thread early. It takes no further part, and
+/// barriers do not wait for it.
 template <std::size_t Rank, std::size_t... N, class F>
 void group_for(const Groups<Rank>& groups, Threads<N...>, F&& body,
                detail::Where where = detail::Where::current()) {
@@ -145,8 +145,8 @@ template <class T, std::size_t... N>
 inline constexpr bool is_no_element<Shared<T, N...>> = true;
 }  // namespace detail
 
-/// Waits for all threads of the group; their writes before it are visible after it. All threads of a group
-/// must reach it or none. Inside of if_, for_ and while_ it is therefore allowed only where conditions and
+/// Waits for all threads of the group; their writes before it are visible after it. Either all threads of a
+/// group reach it, or none. Inside if_, for_ and while_ it is therefore allowed only where conditions and
 /// bounds are uniform. These are computed from constants, scalars, extents, indices of groups and of such
 /// loops, and variables that only hold such values. Other barriers are refused when the kernel is built.
 inline void barrier(detail::Where where = detail::Where::current()) {

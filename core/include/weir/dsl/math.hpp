@@ -159,8 +159,8 @@ requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> mul_hi(
   static_assert(detail::has_integers<T>, "mul_hi multiplies integers");
   return detail::emit_op<T>("mul_hi", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
-/// Number of bits that are 1, of zeros above the highest 1, of zeros below the lowest 1; the latter two are
-/// the width for 0.
+/// popcount: number of bits that are 1. clz: zeros above the highest 1. ctz: zeros below the lowest 1. For 0,
+/// clz and ctz are the width.
 template <detail::Traced A>
 Value<detail::traced_t<A>> popcount(A&& x, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_integers<detail::traced_t<A>>, "popcount counts the bits of integers");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of OpenCL C's math library (6.15.2) that have two results, which OpenCL stores through a
-// pointer: auto [fraction, exponent] = frexp(x[i]). And nan(), which is made of bits.
-// Threads and errors: as in dsl/value.hpp.
+// The functions of OpenCL C's math library (6.15.2) with two results: auto [fraction, exponent] =
+// frexp(x[i]). OpenCL stores the second one through a pointer. Also nan(), which is made of bits. Threads and
+// errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/relational.hpp>

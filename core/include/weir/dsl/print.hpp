@@ -75,13 +75,13 @@ void print_all(const PrintText& format, const P&... arguments) {
 }  // namespace detail
 
 /// Prints a line where the kernel runs: print("step {}: x = {:.3f}", i, x[i]). `format` is a subset of {fmt}:
-/// {} takes the next argument, {:8}, {:<8}, {:08.3f} or {:x} say how, and {{ is a brace. Arguments are traced
-/// values and host numbers; a Vec is printed as (1, 2), a Mat as ((1, 2), (3, 4)). The kernel's constructor
-/// throws Error{kernel} with this line when format and arguments do not fit.
+/// {} takes the next argument, {:8}, {:<8}, {:08.3f} or {:x} format it, and {{ is a brace. Arguments are
+/// traced values and host numbers; a Vec is printed as (1, 2), a Mat as ((1, 2), (3, 4)). The kernel's
+/// constructor throws Error{kernel} with this line when format and arguments do not fit.
 ///
-/// Lines appear on standard output, or go to the function of on_print (<weir/on_print.hpp>), at the host's
-/// next wait for the stream, in the order of launch, loop, iteration and statement. A stream keeps 1 MiB of
-/// lines between two waits, or WEIR_PRINT_BYTES; later ones are lost and counted.
+/// Lines appear at the host's next wait for the stream, in the order of launch, loop, iteration and
+/// statement. They go to standard output, or to the function of on_print (<weir/on_print.hpp>). A stream
+/// keeps 1 MiB of lines between two waits, or WEIR_PRINT_BYTES; later ones are lost and counted.
 template <class... A>
 void print(detail::PrintText format, A&&... arguments) {
   detail::print_all(format, detail::PrintedValue<typename detail::PrintedAs<A>::type>(

@@ -2,10 +2,9 @@
 // QR factorisation of small matrices, and least squares. Takes traced or host matrices of float or double, at
 // most 16 x 16, and gives values of the same kind.
 //
-// Failure: `full_rank` is false, and solutions are NaN. The constants of error bounds are those that
-// tests/language/factorization_test.cpp checks; theory: Higham, Accuracy and Stability of Numerical
-// Algorithms, 2nd edition, chapters 19 and 20.
-// Threads and errors: as in dsl/value.hpp; on the host nothing throws.
+// Failure: `full_rank` is false, and solutions are NaN. tests/language/factorization_test.cpp checks the
+// constants of error bounds. Theory: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
+// chapters 19 and 20. Threads and errors: as in dsl/value.hpp; on the host nothing throws.
 #pragma once
 
 #include <weir/dsl/factorizations.hpp>
@@ -71,7 +70,7 @@ void householder(A& a, D& diagonal, Q& q) {
 }  // namespace detail
 
 /// A = Q R by Householder's reflections, for a matrix with at least as many rows as columns. Q^T Q differs
-/// from 1, and Q R from A in units of its largest column, by at most 4 R eps.
+/// from 1 by at most 4 R eps, and Q R from A by at most 4 R eps of the largest column.
 template <detail::SmallMatrix A>
 auto qr(A&& a) {
   using W = detail::calculus_t<A>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quaternions x i + y j + z k + w as Vec<T, 4>{x, y, z, w}, traced or of the host, float or double. Rotations
-// are those of unit quaternions, right-handed and active: they turn vectors, not axes.
+// Quaternions x i + y j + z k + w as Vec<T, 4>{x, y, z, w}, of float or double, in kernels and on the host.
+// Rotations are those of unit quaternions, right-handed and active: they turn vectors, not axes.
 //
 // Length is not checked: quaternion_normalize of 0 is NaN, and other lengths scale what they rotate. On the
 // host the functions of angles, which need sin, cos and atan2, may differ from kernels in the last bits.

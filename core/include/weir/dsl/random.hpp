@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers, Philox 4x32-10. A draw depends on the seed and number of the launch, the
-// kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by. It
-// does not depend on driver, streams or threads. sdk/docs/kernel-language.md gives the counter's layout.
-// Threads and errors: as in dsl/value.hpp.
+// kernel's name, the call site and the iteration. If an iteration executes the call several times, it also
+// depends on their number. It does not depend on driver, streams or threads. sdk/docs/kernel-language.md
+// gives the counter's layout. Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/math.hpp>
@@ -56,15 +56,15 @@ Value<T> random_gaussian(const Handle* element, Where where) {
 
 }  // namespace detail
 
-/// A uniform number: float and double in [0, 1) with 24 and 53 random bits, std::uint32_t and std::uint64_t
+/// A uniform number: float in [0, 1) with 24 random bits, double with 53, std::uint32_t and std::uint64_t
 /// over their whole range, bool with equal odds.
 template <class T>
 Value<T> random(detail::Where where = detail::Where::current()) {
   return detail::random_uniform<T>(nullptr, where);
 }
-/// The number that iteration `element` of a loop draws, whichever iteration this is. A rank that works on a
-/// part of an array gives the number of the element in the whole array and sets LaunchOptions::launch_number,
-/// so that the numbers do not depend on the cut.
+/// The number that iteration `element` of a loop draws; the current iteration has no effect. For numbers that
+/// do not depend on the cut, a rank passes the number of the element in the whole array and sets
+/// LaunchOptions::launch_number.
 template <class T>
 Value<T> random(const Index& element, detail::Where where = detail::Where::current()) {
   const detail::Handle number = detail::Operand<std::int64_t>(element, where)[0];

@@ -102,10 +102,11 @@ Index trace_arg(std::string_view name, std::string_view kind, F& body, Where whe
   }
 
 /// Combines the body's values over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) {
-/// return x[i]; }). The same bits on every run and every driver. Over an empty range: 0 for sum, the largest
-/// value for min (infinity for floats), the smallest for max, all bits for and, 0 for or and xor, false for
-/// any, true for all. In another loop or branch it is computed sequentially. A Vec is reduced by component;
-/// its body is evaluated for each component, so it must not write, print or draw random numbers.
+/// return x[i]; }). The same bits on every run and every driver. Over an empty range the result is the
+/// identity: 0 for sum, or and xor, the largest value for min (infinity for floats), the smallest for max,
+/// all bits for and, false for any, true for all. In another loop or branch it is computed sequentially. A
+/// Vec is reduced by component; its body is evaluated for each component, so it must not write, print or draw
+/// random numbers.
 WEIR_REDUCE(sum, numbers)
 WEIR_REDUCE(min, numbers)
 WEIR_REDUCE(max, numbers)
@@ -117,9 +118,8 @@ WEIR_REDUCE(all, conditions)
 #undef WEIR_REDUCE
 
 /// The first index of the range whose value is the minimum: Index i = arg_min(x.size(), [&](Index i) { return
-/// x[i]; }). NaN is ignored as in reduce_min, and -0 equals 0. -1 if no iteration has a value: over an empty
-/// range, or if all values are NaN. The body is evaluated twice, so it must not write, print or draw random
-/// numbers.
+/// x[i]; }). NaN is ignored as in reduce_min, and -0 equals 0. The result is -1 over an empty range and if
+/// all values are NaN. The body is evaluated twice, so it must not write, print or draw random numbers.
 template <class F>
 Index arg_min(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
   return detail::trace_arg("arg_min", "min", body, where, n);

@@ -24,7 +24,7 @@ constexpr void check_floats() {
                 "this function takes floats, or a Vec of them: write cast<float>(...) around this one");
 }
 
-/// Where the bits of a float lie.
+/// Positions of the fields of a float.
 template <class T>
 struct FloatLayout {
   using Limits = std::numeric_limits<scalar_t<T>>;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decompositions of small matrices compute with. They are written once for a calculus W, which is
-// InKernel for traced values and OnHost for numbers, with tables, loops and choices of the same meaning. All
-// arithmetic is +, -, *, / and sqrt, so both give the same bits, unless the host's compiler contracts
-// products and sums into fma. Internal: users call the functions of dsl/linear_algebra.hpp.
-// Threads and errors: as in dsl/value.hpp.
+// Tables, loops and choices for decompositions of small matrices. These are written once for a calculus W:
+// InKernel for traced values, OnHost for numbers. All arithmetic is +, -, *, / and sqrt, so both give the
+// same bits, unless the host's compiler contracts products and sums into fma. Internal: users call the
+// functions of dsl/linear_algebra.hpp. Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <cmath>
@@ -13,8 +12,8 @@
 
 namespace weir::detail {
 
-/// The largest size for which kernels repeat statements for each entry; larger tables are local arrays that
-/// loops run over, so that the code stays small.
+/// The largest size for which kernels repeat statements for each entry. Larger tables are local arrays with
+/// loops, which keeps the code small.
 inline constexpr std::size_t largest_unrolled = 4;
 /// Sweeps after which Jacobi's methods end at the latest. They converge quadratically: 12 x 12 matrices take
 /// fewer than 10.

@@ -4,10 +4,10 @@
 // double.
 //
 // The methods converge for every finite matrix, with repeated eigenvalues and of any rank. A matrix with NaN
-// or infinity gives NaN. The constants of error bounds are those that tests/language/spectral_test.cpp
-// checks. Theory: Golub and Van Loan, Matrix Computations, 4th edition, sections 8.5 and 8.6.3. Rotations:
-// Rutishauser, The Jacobi method for real symmetric matrices, Numerische Mathematik 9 (1966). Threads and
-// errors: as in dsl/value.hpp; on the host nothing throws.
+// or infinity gives NaN. tests/language/spectral_test.cpp checks the constants of error bounds. Theory: Golub
+// and Van Loan, Matrix Computations, 4th edition, sections 8.5 and 8.6.3. Rotations: Rutishauser, The Jacobi
+// method for real symmetric matrices, Numerische Mathematik 9 (1966). Threads and errors: as in
+// dsl/value.hpp; on the host nothing throws.
 #pragma once
 
 #include <weir/dsl/qr.hpp>
@@ -183,10 +183,9 @@ typename W::template Matrix<N, N> times_transposed(const A& a, const B& b) {
 
 }  // namespace detail
 
-/// A = V diag(values) V^T for a symmetric matrix, of which only the lower triangle is read. The residual
-/// A V - V diag(values), V^T V - 1 and the errors of the values are at most 8 N eps, in units of the largest
-/// entry of A for the first and last. Finite matrices whose entries stay finite when multiplied by 2 N
-/// succeed.
+/// A = V diag(values) V^T for a symmetric matrix, of which only the lower triangle is read. At most 8 N eps
+/// are V^T V - 1 and, in units of the largest entry of A, the residual A V - V diag(values) and the errors of
+/// the values. Finite matrices whose entries stay finite when multiplied by 2 N succeed.
 template <detail::SmallMatrix A>
 auto eigen_symmetric(A&& a) {
   using W = detail::calculus_t<A>;
@@ -209,8 +208,8 @@ auto eigen_symmetric(A&& a) {
   return SymmetricEigen<W, n>{values.vector(), v.matrix()};
 }
 
-/// A = U diag(values) V^T for a matrix with at least as many rows as columns. U^T U - 1, V^T V - 1, and in
-/// units of the largest singular value the residual and the errors of the values are at most 8 R eps.
+/// A = U diag(values) V^T for a matrix with at least as many rows as columns. At most 8 R eps are U^T U - 1,
+/// V^T V - 1 and, in units of the largest singular value, the residual and the errors of the values.
 template <detail::SmallMatrix A>
 auto svd(A&& a) {
   using W = detail::calculus_t<A>;

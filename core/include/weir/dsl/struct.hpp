@@ -121,8 +121,8 @@ void emit_constants(const M& host, Handle*& out, Where where) {
   }
 }
 
-/// What is assigned to a struct: a struct that was read, an element, which is read now, or a struct of the
-/// host. Halves are moved as they are.
+/// The right side of an assignment to a struct: a struct that was read, an element, which is read now, or a
+/// struct of the host. Halves are copied unchanged.
 template <class M>
 class StructOperand {
  public:
@@ -189,8 +189,8 @@ struct StructAccess {
 };
 }  // namespace detail
 
-/// A struct, or an array in a struct, as a result: immutable; copies name the same result. s[&T::m] is a
-/// member, a[k] an element of an array with a constant k.
+/// A struct, or an array in a struct, as a result. Immutable; copies name the same result. s[&T::m] is a
+/// member, a[k] with a constant k is an element of an array.
 template <detail::Composite T>
 class Value<T> {
  public:
@@ -238,8 +238,8 @@ template <class T>
 requires detail::Composite<std::remove_const_t<T>> Value(Element<T>&&)
 ->Value<std::remove_const_t<T>>;
 
-/// The place that particles[i] names, or a struct or array in it: e[&T::m] is a member, a[k] an element of an
-/// array with any k. Assign a whole struct to it, or read it into a Value. Lives inside one expression.
+/// The place that particles[i] names, or a struct or array in it. e[&T::m] is a member, a[k] with any k is an
+/// element of an array. Assign a whole struct to it, or read it into a Value. Valid inside one expression.
 template <class T>
 requires detail::Composite<std::remove_const_t<T>>
 class Element<T> {

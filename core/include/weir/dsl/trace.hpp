@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that the templates of the kernel language call to append statements to the kernel that this
 // thread traces. Internal: users include <weir/kernel.hpp>. Each works on the kernel of the calling thread.
-// Mistakes are reported to it and thrown at its end; calls of a thread that builds no kernel throw
-// Error{kernel}.
+// Mistakes are collected and thrown at its end. Calls on a thread that builds no kernel throw Error{kernel}.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +21,8 @@ namespace weir::detail {
 
 using Where = std::source_location;
 
-// Code that builds a kernel runs once, so that its own speed matters little. Out of line and compiled for
-// size, a file with many kernels takes three quarters of the time to compile.
+// Code that builds a kernel runs once, so its speed matters little. Out of line and compiled for size, a file
+// with many kernels compiles in three quarters of the time.
 #define WEIR_OUT_OF_LINE [[gnu::cold, gnu::noinline]]
 
 /// A scalar value of one trace. Names, never addresses: a handle of another kernel is recognised and refused.
@@ -232,7 +231,7 @@ struct KernelSource {
   Where where;
 };
 
-/// Throws Error{kernel} with everything that is wrong, and whatever the lambda throws.
+/// Throws Error{kernel} with all mistakes. Exceptions of the lambda pass through.
 WEIR_API Program trace_program(const KernelSource& source);
 
 }  // namespace weir::detail

@@ -2,10 +2,10 @@
 // Value<T>: a number that the kernel computes. Element<T>: the place that x[i] names. Var<T> and
 // LocalArray<T, N>: variables of one iteration.
 //
-// This holds for all that kernels are written with. Threads: a traced object belongs to the thread that
-// builds its kernel, and is used inside the kernel's lambda; several threads may build kernels at the same
-// time. Errors: a mistake in the kernel throws nothing where it is made. The constructor of the Kernel throws
-// one Error{kernel} that lists all mistakes with their lines. Use outside any kernel throws Error{kernel} at
+// These rules apply to all headers of the kernel language. Threads: a traced object belongs to the thread
+// that builds its kernel, and is used inside the kernel's lambda. Several threads may build kernels at the
+// same time. Errors: a mistake in the kernel does not throw at once. The constructor of the Kernel throws one
+// Error{kernel} that lists all mistakes with their lines. Use outside any kernel throws Error{kernel} at
 // once.
 #pragma once
 
@@ -72,7 +72,7 @@ inline void check_local_index(const Subscript& index, std::uint64_t count) {
 }
 }  // namespace detail
 
-/// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result.
+/// A traced T: one result of the kernel, separate for each iteration. Immutable; copies name the same result.
 /// Valid in the kernel and the statement block where it was made, and in those inside that one.
 template <class T>
 class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value<T>> {
@@ -117,7 +117,7 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
      ...);
   }
 
-  /// Component of a Vec. `component` is a host number or a traced integer; a traced one outside the Vec gives
+  /// Component of a Vec. `component` is a host number or a traced integer. A traced one outside the Vec gives
   /// any component, or fails the launch if the kernel checks bounds.
   auto operator[](const detail::Component& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
@@ -159,7 +159,7 @@ Value(const E&) -> Value<detail::traced_t<E>>;
 /// The type of loop indices, extents and sizes.
 using Index = Value<std::int64_t>;
 
-// What Element and Var share: assignment in all its forms. It returns the assigned place, so that
+// Assignment in all its forms, for Element and Var. It returns the assigned place, so that
 // y[i] = x[i] = 0 works.
 #define WEIR_COMPOUND(symbol, Place, qualifier)                                    \
   WEIR_OUT_OF_LINE                                                                 \
@@ -201,7 +201,7 @@ using Index = Value<std::int64_t>;
     return part;                                                                                          \
   }
 
-/// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
+/// The place that x[i] names: assign to it, or use it as a T. Valid inside one expression.
 template <class T>
 class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::NoHostCondition<Element<T>> {
   using scalar = std::conditional_t<std::is_const_v<T>, const detail::scalar_t<T>, detail::scalar_t<T>>;
@@ -296,7 +296,7 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   }
   WEIR_COMPOUNDS(Var&, )
 
-  /// A component of a Vec, to read or assign. `component` is a host number or a traced integer; a traced one
+  /// A component of a Vec, to read or assign. `component` is a host number or a traced integer. A traced one
   /// outside the Vec reads any component and assigns none, or fails the launch if the kernel checks bounds.
   Element<detail::scalar_t<T>> operator[](const detail::Component& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as kernels see them.
+// Arrays in kernels.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
@@ -12,7 +12,7 @@ struct KernelParameters;
 }
 
 /// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch.
-/// View<const T> is read-only. Elements lie in row-major order: the last index varies fastest. Halves are
+/// View<const T> is read-only. Elements are in row-major order: the last index varies fastest. Halves are
 /// computed as float. The one element of a View<T, 0> is x().
 template <class T, std::size_t Rank = 1>
 class View {
