@@ -6,31 +6,34 @@
  * object that exports one symbol, `weir_communicator_entry`. The host (libweir) finds, checks, tries and loads it
  * as it does a driver. A communicator needs only this header and <weir/driver.h>, both plain C11.
  *
- * Its manifest is that of a driver (see <weir/driver.h>) with the additional key "kind": "communicator", in one of
- * the communicator folders that `weir info` lists. "abi" is the range of versions of this interface. "launched_by"
- * lists the environment variables in which the communicator's launcher gives each process the number of ranks.
+ * Its manifest is in one of the communicator folders that `weir info` lists. It is that of a driver (see
+ * <weir/driver.h>) with the additional key "kind": "communicator". "abi" is the range of versions of this
+ * interface. "launched_by" lists the environment variables in which the communicator's launcher gives each
+ * process the number of ranks.
  *
  * Rules that hold for every function in the table
  *
- *  - The rules of <weir/driver.h> for results, status, structs, strings, exceptions, output and process exit. An exit
- *    handler may wait for the launcher's other ranks if the launcher demands that (MPI_Finalize), but not longer than
- *    10 s after a failure.
+ *  - The rules of <weir/driver.h> for results, status, structs, strings, exceptions, output and process exit.
+ *    An exit handler may wait for the launcher's other ranks if the launcher demands it (MPI_Finalize), after
+ *    a failure at most 10 s.
  *  - Ranks of a group are numbered from 0. Calls that name a rank of the group's size or more return
  *    WEIR_ERROR_INVALID.
  *  - The calls from `exchange` to `barrier` are the operations of a group. Every rank makes the same sequence of
  *    operations, with the same type, count, reduction and root. `exchange` is the exception: it involves only the
  *    ranks that its transfers name. One thread at a time makes operations of one group on one rank.
  *  - Without a stream, an operation returns when it is complete on this rank: its sources may be changed, its
- *    destinations hold the result. It has taken effect on other ranks only as far as their calls have returned.
+ *    destinations hold the result. On another rank it is complete when that rank's call has returned.
  *  - With a stream (WEIR_COMMUNICATOR_STREAM_ORDER), an operation submits to it and returns. It begins after the
  *    stream's earlier work, and later work of the stream begins after it. The stream is of the device that the rank
- *    joined with, and all memory of the operation is that device's. It counts as waiting when the stream has reached
- *    it. If the group fails, the stream goes on, and destinations are undefined.
- *  - An operation with a stream that the vendor's library lacks, such as a reduction of a type, returns
- *    WEIR_ERROR_UNSUPPORTED on every rank at once, without effect. The host then moves the data through host memory.
- *  - No call waits for other ranks longer than the group's limit. Then it returns WEIR_ERROR_RANK. The same code
- *    reports a rank that ended, left or aborted, and, in validating groups, one that made another call. The message
- *    names the rank. The group has then failed: every later operation on it returns the same error at once.
+ *    joined with, and all memory of the operation is that device's. It counts as waiting when the stream has
+ *    reached it. If the group fails, the stream continues, and destinations are undefined.
+ *  - If the vendor's library lacks an operation with a stream, such as a reduction of a type, the call
+ *    returns WEIR_ERROR_UNSUPPORTED at once on every rank, without effect. The host then moves the data
+ *    through host memory.
+ *  - No call waits for other ranks longer than the group's limit. Then it returns WEIR_ERROR_RANK. The same
+ *    code reports a rank that ended, left or aborted, and, in validating groups, one that made another call.
+ *    The message names the rank. The group has then failed, and every later operation on it returns the same
+ *    error at once.
  *  - group_leave, group_abort and group_get_info may be called from any thread, also during an operation.
  *  - Counts are in elements, offsets and sizes in bytes, times in nanoseconds.
  */
@@ -138,11 +141,12 @@ typedef struct weir_communicator_table {
   const char *vendor;   /* the communicator's author */
 
   /* WEIR_ERROR_NO_LIBRARY is an ordinary result; `weir info` prints its message. Must not start the vendor's
-   * runtime: it may open the vendor's library and ask it for its version. */
+   * runtime, but may open the vendor's library and query its version. */
   weir_result (*communicator_get_info)(weir_communicator_info *info, weir_status *status);
 
-  /* Joins a group; returns when all its ranks have joined, or WEIR_ERROR_RANK after the limit with the ranks that are
-   * missing. Every rank gives the same size, validate and limit, else all fail with WEIR_ERROR_INVALID. */
+  /* Joins a group; returns when all its ranks have joined. After the limit it returns WEIR_ERROR_RANK with
+   * the missing ranks. Every rank must give the same size, validate and limit, else all fail with
+   * WEIR_ERROR_INVALID. */
   weir_result (*group_join)(const weir_group_options *options, weir_group *out_group, weir_status *status);
 
   /* Leaves the group and destroys the handle. Operations of other ranks that need this rank fail. No operation of this
@@ -155,9 +159,9 @@ typedef struct weir_communicator_table {
 
   weir_result (*group_get_info)(weir_group group, weir_group_info *info, weir_status *status);
 
-  /* Sends and receives as one step: no transfer waits for another one in the list. The n-th send from rank a to rank b
-   * meets the n-th receive of b from a; their sizes must be equal, else the receiver's call, or both, fail. Memory of
-   * the transfers must not overlap. */
+  /* Sends and receives as one step: no transfer waits for another one in the list. The n-th send from rank a
+   * to rank b meets the n-th receive of b from a. Their sizes must be equal, else the receiver's call, or
+   * both, fail. Memory of the transfers must not overlap. */
   weir_result (*exchange)(weir_group group, uint32_t count, const weir_transfer *transfers,
                           const weir_communicator_stream *stream, weir_status *status);
 

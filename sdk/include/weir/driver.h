@@ -10,8 +10,8 @@
  *
  * Read it from top to bottom: results, objects, descriptions, the table, the entry point.
  *
- * The host finds a driver by its manifest. The manifest is a JSON file `<name>.json` of at most 64 KiB and 8
- * levels, without repeated keys, in one of the driver folders that `weir info` lists. The function
+ * The host finds a driver by its manifest. The manifest is a JSON file `<name>.json` in one of the driver
+ * folders that `weir info` lists. It has at most 64 KiB and 8 levels, and no repeated keys. The function
  * weir_add_driver() of the SDK's CMake package writes it:
  *
  *   { "name": "cuda",                             the table's name
@@ -29,13 +29,13 @@
  *    WEIR_OK and WEIR_NOT_READY are not failures: they leave `*status` untouched, byte for byte.
  *  - The functions of the table, the entry point and the host's callbacks are C functions: they follow the
  *    platform's C calling convention, so that a driver and a host may be written in any language.
- *  - A function leaves the floating-point environment of the calling thread, except its exception flags, and
- *    its signal mask as they were.
+ *  - A function does not change the floating-point environment of the calling thread, except its exception
+ *    flags, or its signal mask.
  *  - No function aborts, exits, prints, or lets a C++ exception, a panic or a longjmp cross the table.
  *  - A process that has loaded a driver must be able to exit promptly. Exit handlers of the driver must
  *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it.
- *  - In a child that a process with a loaded driver made by fork, every function returns without waiting for
- *    work, with an error if it cannot work there; and the child can exit.
+ *  - In a child of fork, every function returns without waiting for work, with an error if it cannot work
+ *    there. The child can exit.
  *  - Every function may be called from any thread, and from several threads at once for one object. The
  *    exception is destruction: no other call may use an object while it is destroyed. Calls that submit to
  *    one stream from several threads take effect one after the other in an unspecified order.
@@ -67,8 +67,8 @@ extern "C" {
 
 /* An ABI version is major << 16 | minor. A new major version may change anything. A new minor version appends
  * to structs and to the table and changes nothing else. In a table of an older version, device_get_info sets
- * no capability of a later one, also if the library supports that: none that is marked (1.1) in a table of
- * version 1.0. */
+ * no capability of a later one, even if the library supports it. For example, a table of version 1.0 has none
+ * that is marked (1.1). */
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
@@ -298,9 +298,9 @@ typedef struct weir_kernel_info {
 /* (1.4) */
 enum weir_launch_flags {
   /* [COOPERATIVE_LAUNCH] All blocks of the launch are resident at once, and each makes progress while others wait.
-   * Blocks may wait for one another through device memory. Such a launch may have to wait for other work of the device
-   * to end, and need not run concurrently with work of other streams. The grid has at most as many blocks as
-   * kernel_max_cooperative_blocks returns for its block and its dynamic shared bytes. */
+   * Blocks may wait for one another through device memory. Such a launch may wait for the end of other work
+   * of the device, and need not run concurrently with work of other streams. The grid has at most as many
+   * blocks as kernel_max_cooperative_blocks returns for its block and its dynamic shared bytes. */
   WEIR_LAUNCH_COOPERATIVE = 1
 };
 
@@ -440,8 +440,8 @@ typedef struct weir_driver_table {
   /* (required) Submits a mark after the stream's work so far; it replaces the earlier mark. */
   weir_result (*event_record)(weir_event event, weir_stream stream, weir_status *status);
 
-  /* (required) WEIR_OK if the last mark was reached or there is none, else WEIR_NOT_READY. A mark is reached for
-   * everyone who has seen work done that waited for it. */
+  /* (required) WEIR_OK if the last mark was reached or there is none, else WEIR_NOT_READY. When a caller has
+   * observed the completion of work that waited for a mark, the mark is reached. */
   weir_result (*event_query)(weir_event event, weir_status *status);
 
   /* (required) Blocks until the last mark is reached; returns immediately if there is none. */
@@ -460,13 +460,13 @@ typedef struct weir_driver_table {
                                  weir_status *status);
 
   /* (required) No submitted work may still use the memory. Accepts allocations of both allocate functions. If
-   * the driver reused the memory of a pending deallocation for this allocation, work submitted before that
-   * deallocation may still use the memory: it becomes available only after that work. */
+   * this allocation reuses the memory of a pending deallocation, work submitted before that deallocation may
+   * still use the memory. The memory then becomes available only after that work. */
   weir_result (*memory_free)(weir_allocation allocation, weir_status *status);
 
   /* [STREAM_ORDERED_ALLOCATION] Work submitted to `stream` after this call may use the allocation. Work of
    * other streams may use it after an event recorded in `stream` after this call. Does not block, except to
-   * wait for pending deallocations if memory is short: a host may submit any number of rounds of allocation,
+   * wait for pending deallocations if memory is short. A host may submit any number of rounds of allocation,
    * use and deallocation before the first of them has run. */
   weir_result (*memory_allocate_async)(weir_stream stream, const weir_memory_options *options,
                                        weir_allocation *out_allocation, weir_status *status);
@@ -475,17 +475,17 @@ typedef struct weir_driver_table {
   weir_result (*memory_free_async)(weir_stream stream, weir_allocation allocation, weir_status *status);
 
   /* (required) The addresses of a live allocation of either allocate function. They are the same at every
-   * call until the allocation is freed, and available at once even if only later work of a stream may use the
-   * memory. Fills `info` up to the struct_size that the caller set, and nothing past it. The address is a
-   * multiple of the requested alignment; argument blocks hold the address, or the address plus an offset of
-   * at most the size. The host accesses memory through host_pointer directly, without a call to the driver;
-   * it reads the results of work that it has waited for. Both addresses are invalid once the allocation is
-   * freed. Waits for no submitted work. */
+   * call until the allocation is freed. They are available at once, even if only later work of a stream may
+   * use the memory. Fills `info` up to the struct_size that the caller set, and nothing past it. The address
+   * is a multiple of the requested alignment; argument blocks hold the address, or the address plus an offset
+   * of at most the size. The host accesses memory through host_pointer directly, without a call to the
+   * driver; it reads the results of work that it has waited for. Both addresses are invalid once the
+   * allocation is freed. Waits for no submitted work. */
   weir_result (*memory_get_info)(weir_allocation allocation, weir_memory_info *info, weir_status *status);
 
-  /* -- copies and fills: a range outside its allocation, also one of 0 bytes whose offset is past the end, returns
-   * WEIR_ERROR_INVALID before anything is submitted; a size
-   *    of 0 has no effect, also with null for the host memory -- */
+  /* -- copies and fills: a range outside its allocation returns WEIR_ERROR_INVALID before anything is submitted,
+   * also a range of 0 bytes whose offset is past the end. A size of 0 has no effect, also with null for the host
+   * memory -- */
 
   /* (required) Submits. `source` must stay valid and unchanged until the stream has passed the copy. */
   weir_result (*copy_to_device)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
@@ -511,18 +511,17 @@ typedef struct weir_driver_table {
 
   /* -- code -- */
 
-  /* (required) May block while the vendor compiles. Refuses an object of a format or for a target that the
-   * device does not run with WEIR_ERROR_CODE_OBJECT; the message names the given format and target and the
-   * supported ones. */
+  /* (required) May block while the vendor compiles. Returns WEIR_ERROR_CODE_OBJECT for a format or target
+   * that the device does not run. The message names the given format and target and the supported ones. */
   weir_result (*module_load)(weir_device device, const weir_code_object *object, weir_module *out_module,
                              weir_status *status);
 
   /* (required) No submitted work may still use the module's kernels. */
   weir_result (*module_unload)(weir_module module, weir_status *status);
 
-  /* (required) WEIR_ERROR_NOT_FOUND names the kernel. Names are compared whole, whatever their length. `layout` is
-   * copied. A second call with the same name and layout returns the same kernel, also from another thread at the
-   * same time. A parameter that is not inside the argument block returns WEIR_ERROR_INVALID. */
+  /* (required) WEIR_ERROR_NOT_FOUND names the kernel. Names of any length are compared in full. `layout` is
+   * copied. A second call with the same name and layout returns the same kernel, also from another thread at
+   * the same time. A parameter that is not inside the argument block returns WEIR_ERROR_INVALID. */
   weir_result (*module_get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                                    weir_kernel *out_kernel, weir_status *status);
 
@@ -532,11 +531,11 @@ typedef struct weir_driver_table {
   weir_result (*kernel_get_info)(weir_kernel kernel, weir_kernel_info *info, weir_status *status);
 
   /* (required) Submits. Returns WEIR_ERROR_INVALID for a grid or block dimension of 0 or above the device's
-   * limit, for a block of more than max_block_threads threads, for static and dynamic shared bytes that
-   * together exceed max_shared_bytes, and for `argument_bytes` other than the layout's. Also for unknown flags,
-   * and for a cooperative grid of more blocks than kernel_max_cooperative_blocks returns; the message names both
-   * numbers. Returns WEIR_ERROR_UNSUPPORTED for WEIR_LAUNCH_COOPERATIVE without its capability. A failure on the
-   * device is reported by a later call on the stream. */
+   * limit, and for a block of more than max_block_threads threads. Also if static and dynamic shared bytes
+   * together exceed max_shared_bytes, for `argument_bytes` other than the layout's, and for unknown flags.
+   * Also for a cooperative grid of more blocks than kernel_max_cooperative_blocks returns; the message names
+   * both numbers. Returns WEIR_ERROR_UNSUPPORTED for WEIR_LAUNCH_COOPERATIVE without its capability. A
+   * failure on the device is reported by a later call on the stream. */
   weir_result (*kernel_launch)(weir_stream stream, const weir_launch *launch, weir_status *status);
 
   /* -- extensions -- */
@@ -548,9 +547,9 @@ typedef struct weir_driver_table {
 
   /* [GRAPHS] Creates a graph of `count` nodes, at least 1 and limited by memory only, ready for launch. Nodes
    * without a dependency between them may run concurrently. Returns WEIR_ERROR_UNSUPPORTED for nodes with
-   * WEIR_LAUNCH_COOPERATIVE if the vendor's graphs cannot hold them; the host then uses streams. Arguments are checked as by the calls of the nodes' kinds, before
-   * anything is created. Allocations and modules used by the graph must live until its last launch is
-   * complete. May block. */
+   * WEIR_LAUNCH_COOPERATIVE if the vendor's graphs cannot hold them; the host then uses streams. Arguments
+   * are checked like those of the equivalent calls, before anything is created. Allocations and modules used
+   * by the graph must live until its last launch is complete. May block. */
   weir_result (*graph_create)(weir_device device, uint32_t count, const weir_graph_node *const *nodes,
                               weir_graph *out_graph, weir_status *status);
 
@@ -562,8 +561,7 @@ typedef struct weir_driver_table {
   weir_result (*graph_update)(weir_graph graph, uint32_t index, const weir_graph_node *node, weir_status *status);
 
   /* [GRAPHS] Submits one run of the graph to a stream of its device. The run begins after the stream's
-   * earlier work and ends before its later work. Runs of one graph never overlap, even in different streams.
-   * */
+   * earlier work and ends before its later work. Runs of one graph never overlap, even in different streams. */
   weir_result (*graph_launch)(weir_graph graph, weir_stream stream, weir_status *status);
 
   /* [GRAPHS] Never blocks; submitted runs complete. */
@@ -572,36 +570,37 @@ typedef struct weir_driver_table {
   /* -- external memory (1.2) -- */
 
   /* [EXTERNAL_MEMORY] An allocation for memory that the driver does not own. All functions take it like any
-   * other. memory_free and memory_free_async end it and leave the memory and its contents alone. The caller
-   * keeps the memory valid until then, and until the stream has passed memory_free_async. The work that the
-   * caller submits is not ordered after earlier uses of the memory. Several allocations may contain the same
-   * bytes; rules about overlapping ranges then hold, but are not checked. memory_get_info returns the given
-   * size and the address as it was given, or that of the host memory on the device; its kind is
-   * WEIR_MEMORY_DEVICE, or WEIR_MEMORY_PINNED for WEIR_EXTERNAL_HOST. Returns WEIR_ERROR_INVALID for another
-   * kind, an address or size of 0, and a range that ends above 2^64; also for memory of another device or of
-   * none, if the vendor's runtime reports that. Returns WEIR_ERROR_UNSUPPORTED for a kind that the device
-   * cannot use. Waits for no submitted work. */
+   * other. memory_free and memory_free_async end it and do not change the memory. The caller keeps the memory
+   * valid until then, and until the stream has passed memory_free_async. The work that the caller submits is
+   * not ordered after earlier uses of the memory. Several allocations may contain the same bytes; rules about
+   * overlapping ranges then hold, but are not checked. memory_get_info returns the given size, and the given
+   * address or the device's address of the host memory. Its kind is WEIR_MEMORY_DEVICE, or WEIR_MEMORY_PINNED
+   * for WEIR_EXTERNAL_HOST. Returns WEIR_ERROR_INVALID for another kind, an address or size of 0, and a range
+   * that ends above 2^64. If the vendor's runtime reports the owner, memory of another device or of none is
+   * invalid too. Returns WEIR_ERROR_UNSUPPORTED for a kind that the device cannot use. Waits for no submitted
+   * work. */
   weir_result (*memory_wrap)(weir_device device, const weir_external_memory *memory, weir_allocation *out_allocation,
                              weir_status *status);
 
   /* -- compiled code (1.3) -- */
 
-  /* [CODE_COMPILE] Compiles a code object that the vendor's runtime would compile while it loads it, such as PTX, to
-   * code that it loads without compilation, such as a cubin. Loads nothing. Calls `receive(user, code)` exactly once,
-   * before it returns WEIR_OK, and never if it fails. The code's format is one that device_get_info lists, and its name
-   * is the object's. A module of the code has the same kernels as one of the object, with the same results. The host may
-   * keep the code, and load it in other processes on devices with the same name and driver_version. Returns
-   * WEIR_ERROR_UNSUPPORTED for an object that is loaded without compilation. Refuses other objects as module_load does,
-   * with the same message of the vendor's compiler. May block while the vendor compiles. Waits for no submitted work. */
+  /* [CODE_COMPILE] For a code object that the vendor's runtime compiles at loading, such as PTX. Compiles it
+   * to code that is loaded without compilation, such as a cubin. Loads nothing. Calls `receive(user, code)`
+   * exactly once, before it returns WEIR_OK, and never if it fails. The code's format is one that
+   * device_get_info lists, and its name is the object's. A module of the code has the same kernels as one of
+   * the object, with the same results. The host may keep the code, and load it in other processes on devices
+   * with the same name and driver_version. Returns WEIR_ERROR_UNSUPPORTED for an object that is loaded
+   * without compilation. Refuses other objects as module_load does, with the same message of the vendor's
+   * compiler. May block while the vendor compiles. Waits for no submitted work. */
   weir_result (*code_compile)(weir_device device, const weir_code_object *object, weir_code_receiver receive, void *user,
                               weir_status *status);
 
   /* -- cooperative launches (1.4) -- */
 
-  /* [COOPERATIVE_LAUNCH] The largest number of blocks of `block_threads` threads that a cooperative launch of the kernel
-   * may have, on the whole device and while no other work runs on it; the same at every call. It is 0 if the device
-   * holds no such block. Returns WEIR_ERROR_INVALID for threads and shared bytes that kernel_launch refuses. Waits for
-   * no submitted work. */
+  /* [COOPERATIVE_LAUNCH] The largest number of blocks of a cooperative launch of the kernel, with
+   * `block_threads` threads each, on the whole device while no other work runs on it. It is the same at every
+   * call, and 0 if the device holds no such block. Returns WEIR_ERROR_INVALID for threads and shared bytes
+   * that kernel_launch refuses. Waits for no submitted work. */
   weir_result (*kernel_max_cooperative_blocks)(weir_kernel kernel, uint32_t block_threads, uint32_t dynamic_shared_bytes,
                                                uint32_t *out_blocks, weir_status *status);
 } weir_driver_table;

@@ -10,9 +10,8 @@
  * every function here.
  *
  * The host loads a layer once and calls its entry once for each driver that uses the layer. A layer may
- * replace handles, allocations and argument blocks, as long as the host observes a driver that keeps
- * driver.h's rules. Layers serve inspection, testing and counting. A layer that is not requested is not
- * loaded and has no cost.
+ * replace handles, allocations and argument blocks, as long as it obeys driver.h's rules towards the host.
+ * Layers serve inspection, testing and counting. A layer that is not requested is not loaded and has no cost.
  */
 #ifndef WEIR_LAYER_H
 #define WEIR_LAYER_H
@@ -82,8 +81,8 @@ WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host *host, wei
 /* driver.h gives the positions of a kernel's arrays in its argument block, but not how the kernel accesses
  * them. A layer that needs this offers the extension below: get_extension returns a
  * weir_annotate_table. A host that finds the extension looks kernels up with get_kernel instead of
- * module_get_kernel. Version 2 adds WEIR_TOUCHED_RANGE. A layer that offers it offers version 1 too, in which
- * no annotation has such parts. */
+ * module_get_kernel. Version 2 adds WEIR_TOUCHED_RANGE. A layer with version 2 must also offer version 1, in
+ * which no annotation has such parts. */
 #define WEIR_ANNOTATE_EXTENSION "weir.annotate"
 #define WEIR_ANNOTATE_VERSION 2u
 
@@ -119,10 +118,11 @@ typedef struct weir_annotate_table {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Like module_get_kernel; `annotation` is copied. Each part whose `bytes` is 0 adds a uint64_t, its size,
-   * to the argument blocks of the kernel's launches, and each whose `bytes` is WEIR_TOUCHED_RANGE adds two: what
-   * to add to its offset, and its size, which may be 0. They follow the layout.argument_bytes bytes, in the order
-   * of the parts. weir_launch.argument_bytes includes them; the layer removes them. */
+  /* Like module_get_kernel; `annotation` is copied. Parts add numbers of type uint64_t to the argument blocks
+   * of the kernel's launches. A part whose `bytes` is 0 adds its size. A part whose `bytes` is
+   * WEIR_TOUCHED_RANGE adds two: an addend for its offset, and its size, which may be 0. They follow the
+   * layout.argument_bytes bytes, in the order of the parts. weir_launch.argument_bytes includes them; the
+   * layer removes them. */
   weir_result (*get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                             const weir_kernel_annotation *annotation, weir_kernel *out_kernel, weir_status *status);
 } weir_annotate_table;

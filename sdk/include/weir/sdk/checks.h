@@ -37,7 +37,7 @@ weir_result weir_write_struct(void *out, const void *mine, uint32_t size, const 
 
 /* -- memory -- */
 
-/* Refuses a range that does not lie inside an allocation of `allocation_size` bytes. */
+/* Refuses a range that is not inside an allocation of `allocation_size` bytes. */
 weir_result weir_check_range(uint64_t allocation_size, uint64_t offset, uint64_t size, const char *what,
                              weir_status *status);
 
@@ -50,9 +50,9 @@ weir_result weir_check_apart(uint64_t to_offset, uint64_t from_offset, uint64_t 
 weir_result weir_check_pattern(uint64_t offset, uint64_t size, const void *pattern, uint32_t pattern_size,
                                weir_status *status);
 
-/* Reads the options of an allocation into `out`. Refuses a null pointer, a size of 0, a size above 2^48, an unknown kind,
- * pinned memory without WEIR_CAP_PINNED_MEMORY in `capabilities`, and an alignment that is neither 0 nor a power of two
- * up to 2^30. */
+/* Reads the options of an allocation into `out`. Refuses a null pointer, a size of 0 or above 2^48, an
+ * unknown kind, and pinned memory without WEIR_CAP_PINNED_MEMORY in `capabilities`. Refuses an alignment that
+ * is neither 0 nor a power of two up to 2^30. */
 weir_result weir_check_memory_options(const weir_memory_options *asked, uint64_t capabilities, weir_memory_options *out,
                                       weir_status *status);
 
@@ -67,21 +67,23 @@ weir_result weir_check_external_memory(const weir_external_memory *asked, weir_e
 weir_result weir_check_code_object(const weir_code_object *asked, weir_code_object *out, weir_status *status);
 
 /* Reads the layout of a kernel's arguments into `out`. Refuses a null pointer, more bytes than the device's
- * max_argument_bytes, a parameter outside of the argument block, an unknown kind, and a buffer that is not 8 bytes (16 of a
- * device with WEIR_ARGUMENT_BUFFER), aligned to 8. `kernel` is its name. */
+ * max_argument_bytes, a parameter outside of the argument block, and an unknown kind. Refuses a buffer that
+ * is not aligned to 8, or not of 8 bytes (16 with WEIR_ARGUMENT_BUFFER). `kernel` is its name. */
 weir_result weir_check_layout(const weir_kernel_layout *asked, const weir_device_info *device, const char *kernel,
                               weir_kernel_layout *out, weir_status *status);
 
-/* Reads a launch into `out`. Refuses a null pointer, a grid or block that is empty or beyond the device's limits, more
- * threads or shared memory than the device or the kernel takes, an argument block of another size than `argument_bytes`,
- * with which the kernel was looked up, absent arguments, unknown flags, and flags whose capability the device lacks. The
- * driver checks the kernel's handle and device, and the blocks of a cooperative launch. `name` is the kernel's. */
+/* Reads a launch into `out`. Refuses a null pointer, and a grid or block that is empty or beyond the device's
+ * limits. Refuses more threads or shared memory than the device or the kernel takes. Refuses absent
+ * arguments, and an argument block of another size than `argument_bytes`, with which the kernel was looked
+ * up. Refuses unknown flags, and flags whose capability the device lacks. The driver checks the kernel's
+ * handle and device, and the blocks of a cooperative launch. `name` is the kernel's. */
 weir_result weir_check_launch(const weir_launch *asked, const weir_device_info *device, const weir_kernel_info *kernel,
                               const char *name, uint32_t argument_bytes, weir_launch *out, weir_status *status);
 
-/* Reads a node of a graph into `out`. Refuses a null pointer, an unknown kind, a dependency on a node that is not before
- * number `index`, a null host pointer, and a pattern as weir_check_pattern does. `index` is null for graph_update, which
- * ignores dependencies. The driver checks handles, ranges and the launch as in the call of the node's kind. */
+/* Reads a node of a graph into `out`. Refuses a null pointer, an unknown kind, a dependency on a node from
+ * number `index` on, a null host pointer, and a pattern as weir_check_pattern does. `index` is null for
+ * graph_update, which ignores dependencies. The driver checks handles, ranges and the launch as in the call
+ * of the node's kind. */
 weir_result weir_check_graph_node(const weir_graph_node *asked, const uint32_t *index, weir_graph_node *out,
                                   weir_status *status);
 

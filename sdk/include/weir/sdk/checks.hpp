@@ -92,8 +92,8 @@ inline weir_memory_options check_memory_options(const weir_memory_options* asked
   return options;
 }
 
-/// Checks a description of memory that the driver does not own. Whether the vendor knows the memory is for
-/// the driver to check.
+/// Checks a description of memory that the driver does not own. The driver must check that the vendor's
+/// runtime knows the memory.
 inline weir_external_memory check_external_memory(const weir_external_memory* asked) {
   const weir_external_memory memory = read_struct(asked, "memory");
   if (memory.kind > WEIR_EXTERNAL_HOST)
@@ -213,8 +213,8 @@ void check_block(const Device& device, const Kernel& kernel, std::uint64_t threa
          shared_bytes, kernel.info.shared_bytes, kernel.name.c_str(), limits.max_shared_bytes);
 }
 
-/// Checks that a launch fits the device, the kernel and the kernel's layout. The blocks of a cooperative one
-/// are for check_cooperative_grid.
+/// Checks that a launch fits the device, the kernel and the kernel's layout. check_cooperative_grid checks
+/// the blocks of a cooperative one.
 template <class Device, class Kernel>
 void check_launch(const Device& device, const Kernel& kernel, const weir_launch& launch) {
   const Limits& limits = device.limits;
@@ -275,8 +275,8 @@ struct GraphNode {
   Pattern pattern;
 };
 
-/// Checks what a node has besides handles, ranges and its launch. Dependencies are checked only if `index` is
-/// given.
+/// Checks the other fields of a node than handles, ranges and its launch. Dependencies are checked only if
+/// `index` is given.
 inline weir_graph_node check_node_fields(const weir_graph_node* asked, const std::uint32_t* index) {
   const weir_graph_node node = read_struct(asked, "node");
   if (index && node.dependency_count) {

@@ -10,10 +10,10 @@
  * kernel executes a block's threads itself: on a CPU most kernels use a block of 1 x 1 x 1 and loop inside.
  * Blocks of one launch run in no particular order and must not wait for one another.
  *
- * A kernel is a C function of the System V ABI for x86-64: the driver calls it with an aligned stack, the
- * direction flag clear and the default floating-point environment, and expects the callee-saved registers and
- * that environment back. It may use 64 KiB of stack. It must return: no exception, panic or longjmp may leave
- * it. Thread-local variables are not available to it.
+ * A kernel is a C function of the System V ABI for x86-64. The driver calls it with an aligned stack, the
+ * direction flag clear and the default floating-point environment. The kernel must preserve the callee-saved
+ * registers and that environment. It may use 64 KiB of stack. It must return: no exception, panic or longjmp
+ * may leave it. Thread-local variables are not available to it.
  */
 #ifndef WEIR_CPU_KERNEL_H
 #define WEIR_CPU_KERNEL_H

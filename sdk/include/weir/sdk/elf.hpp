@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a code object that is an ELF file is complete. Loaders that take only an address, such as
-// cuModuleLoadData, hipModuleLoadData and dlopen, read to where the file's headers point, which is past the
-// end of the bytes of a truncated file.
+// cuModuleLoadData, hipModuleLoadData and dlopen, follow the file's headers. They therefore read past the end
+// of a truncated file.
 #pragma once
 
 #include <elf.h>

@@ -25,7 +25,7 @@ inline void notice_forks() {
   detail::noticing.store(true);
 }
 
-/// Undoes notice_forks after a failed start, since later children lose nothing.
+/// Undoes notice_forks after a failed start: there is no runtime that a child could lose.
 inline void ignore_forks() noexcept {
   detail::noticing.store(false);
 }

@@ -40,7 +40,7 @@ struct Failure {
 
 namespace detail {
 
-// The three further bytes hold the rest of a character that a status cannot take, so that copy_text sees it.
+// The three further bytes hold the rest of a character that does not fit into a status, for copy_text.
 inline std::string format_text(const char* format, va_list arguments) {
   char text[WEIR_STATUS_MESSAGE_BYTES + 3];
   std::vsnprintf(text, sizeof text, format, arguments);

@@ -74,16 +74,16 @@
 //     };
 //   };
 //
-// Members of the base classes (object.hpp), and who sets them:
+// Members of the base classes (object.hpp), and the code that sets them:
 //   - A device's index, capabilities, argument_style and limits are set before `open`, from `describe`.
 //   - `device` of streams, events, allocations and modules; `timed` and `recorded` of events; `size` and
 //     `memory_kind` of allocations; and `name` of modules are set when the function that made the object
 //     returns. A function that needs one earlier, or publishes the object to another thread, sets it itself.
 //   - A kernel's `device`, `name`, `argument_bytes` and `parameters` are set before `find_kernel`. That
 //     function fills in `info` if the vendor reports it (0 means unknown).
-//   - The driver sets the members that it adds. Objects come from pools and still hold their old values: the
-//     function that takes one with `Fresh`, or `find_kernel`, sets all of them, or the function that ends it
-//     clears them.
+//   - The driver sets the members that it adds. Objects come from pools and still hold their old values. The
+//     function that takes one with `Fresh`, or `find_kernel`, must set all of them, or the function that ends
+//     it must clear them.
 //
 // Further requirements of capabilities; some are only a bit that `describe` sets:
 //   - STREAM_PRIORITY: info.min_priority (the least urgent) and info.max_priority, which is the smaller
@@ -96,12 +96,10 @@
 //     called only if both events are timed, recorded and reached.
 //   - STREAM_ORDERED_ALLOCATION: `allocate` returns memory that later work of the stream may use, and `free`
 //     releases it when the stream reaches it. Neither blocks.
-//   - EXTERNAL_MEMORY: `free` of an allocation of `wrap_memory`, of either object, ends the allocation and
-//     leaves the memory alone.
+//   - EXTERNAL_MEMORY: both functions `free` end an allocation of `wrap_memory` and do not change the memory.
 //   - CODE_COMPILE: `compile_code` calls receive(user, &code) once, as the last thing that can fail.
-//   - GRAPHS: the data that nodes point to (dependencies, launch.arguments) must be copied before `create` or
-//     `update` returns; host_source and host_destination are memory of the caller that each run reads or
-//     writes.
+//   - GRAPHS: `create` and `update` must copy the data that nodes point to (dependencies, launch.arguments).
+//     host_source and host_destination are memory of the caller that each run reads or writes.
 //
 // Before it calls one of these functions, this header does the following:
 //   - It refuses null and dead handles, handles of another kind, and null outputs. It reads and writes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes are UTF-8, by table 3-7 of the Unicode Standard, version 15.
+// Validity of UTF-8, by table 3-7 of the Unicode Standard, version 15.
 #pragma once
 
 #include <cstddef>

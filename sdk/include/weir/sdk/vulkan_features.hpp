@@ -22,7 +22,7 @@ inline constexpr char subgroup_shuffle[] = "subgroup-shuffle";
 inline constexpr char subgroup_ballot[] = "subgroup-ballot";
 /// Division and remainder of 64-bit integers by the device's own instructions.
 inline constexpr char divide_int64[] = "divide-int64";
-/// Memory is ordered also by threads that the others of their block do not meet.
+/// Memory is also ordered by threads that do not synchronise with others of their block.
 inline constexpr char memory_order[] = "memory-order";
 
 // Arithmetic that was measured to be rounded correctly, for every operand but subnormal ones.
@@ -38,7 +38,7 @@ inline constexpr char denormals_f16[] = "denormals-f16";
 inline constexpr char denormals_f32[] = "denormals-f32";
 inline constexpr char denormals_f64[] = "denormals-f64";
 
-// Modes of execution that the device has, which all code then asks for: shaderDenormPreserveFloat32,
+// Execution modes of the device, which all code then declares: shaderDenormPreserveFloat32,
 // shaderSignedZeroInfNanPreserveFloat32, shaderRoundingModeRTEFloat32, and so on.
 inline constexpr char mode_denormals_f16[] = "mode-denormals-f16";
 inline constexpr char mode_denormals_f32[] = "mode-denormals-f32";

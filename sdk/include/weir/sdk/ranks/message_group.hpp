@@ -164,7 +164,7 @@ inline void MessageGroup::all_gather(const weir_memory& to, const weir_memory& f
   gather_bytes(all, size);
 }
 
-// Small parts in as many steps as the number of ranks has bits (Bruck), large ones in one step.
+// Small parts in about log2 of the number of ranks in steps (Bruck), large ones in one step.
 inline void MessageGroup::gather_bytes(std::byte* all, std::uint64_t size) {
   constexpr std::uint64_t small = 1 << 18;
   const std::uint32_t n = this->size();
@@ -206,7 +206,7 @@ inline void MessageGroup::all_to_all(const weir_memory& to, const weir_memory& f
   messages_->transfer(parts);
 }
 
-// Dissemination: after step k each rank has heard of 2^k others.
+// Dissemination: after step k each rank has messages from 2^k others.
 inline void MessageGroup::barrier(Stream stream) {
   refuse_stream(stream);
   begin("barrier", 0);

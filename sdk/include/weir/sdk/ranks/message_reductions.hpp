@@ -56,10 +56,11 @@ inline void MessageGroup::reduce_part(std::byte* to, const std::byte* from,
   if (bytes != 0) std::memcpy(to, others.data(), bytes);
 }
 
-// In pairs at half the distance of the step before (Rabenseifner): of the elements that both have, each rank
-// keeps a half and takes the partner's values of it. Then the same steps backwards bring the other halves.
-// Twice as many messages as the number of ranks has bits, of together twice the array's bytes. Ranks beyond
-// the largest power of two give their values to the rank that many before, and get the result from it.
+// Recursive halving (Rabenseifner): in each step pairs of ranks at half the previous distance split their
+// common elements. Each rank keeps one half and adds the partner's values of it. The same steps in reverse
+// order then exchange the other halves. This takes 2 log2 of the number of ranks in messages, which together
+// have twice the array's bytes. Ranks from the largest power of two on send their values to the rank that
+// many before them, and get the result from it.
 inline void MessageGroup::reduce_by_halves(std::byte* values, std::uint64_t count,
                                            const Reduction& reduction) {
   const std::uint32_t paired = std::bit_floor(size());

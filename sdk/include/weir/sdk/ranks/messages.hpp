@@ -23,8 +23,8 @@ struct Part {
 /// Messages of collective operations do not meet those of exchanges, which involve only some of the ranks.
 enum class Channel { collective, exchange };
 
-/// One rank's connection to the others. Every wait ends by the group's limit, by a failure of the group, or
-/// when a rank that it needs has left or ended; the call then throws a Failure with WEIR_ERROR_RANK.
+/// One rank's connection to the others. A wait ends at the group's limit, at a failure of the group, or when
+/// a rank that it needs has left or ended. The call then throws a Failure with WEIR_ERROR_RANK.
 class Messages {
  public:
   Messages(std::uint32_t rank, std::uint32_t size) : rank_(rank), size_(size) {}

@@ -131,7 +131,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       device->check(V::calls().stream_wait_event(stream, last_run, 0), "let a stream wait for a graph");
     device->check(V::calls().graph_launch(executable, stream), "launch a graph");
     if (!last_run) return;
-    // If the next run cannot be ordered after this one, this run is waited for.
+    // If the next run cannot be ordered after this one, wait for this run.
     if (const Code code = V::calls().event_record(last_run, stream); code != success)
       if (verdict_of<V>(code).lost || V::calls().stream_synchronize(stream) != success)
         device->raise(code, "record an event");

@@ -4,7 +4,7 @@
 // Requires of the vendor's traits V:
 //   static void* const launch_end;                          // end of the list of extra launch options
 //   static constexpr char argument_offsets_need[];
-//       what the user has to do for `Kernel::argument_offsets` to be known
+// the remedy if `Kernel::argument_offsets` is unknown, for messages
 //   static Code launch_cooperative(const Kernel<V>&, const weir_launch&, void* stream);
 #pragma once
 

@@ -4,7 +4,7 @@
 //
 // Requires of the vendor's traits V, for external memory only:
 //   static Code device_of(Address address, int* out) noexcept;
-//       the number of the device whose memory this is; fails for memory that the vendor does not know
+// the number of the device that owns the memory; fails for memory unknown to the vendor
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace weir::sdk::vendor {
 
-/// Whether the vendor's fills of elements as wide as the pattern, at most 4 bytes, take the address: it must
-/// be a multiple of their size, and external memory begins anywhere.
+/// Whether the vendor's fills of elements as wide as the pattern, at most 4 bytes, take the address. It must
+/// be a multiple of their size, which external memory does not guarantee.
 inline bool takes_wide_fills(Address begin, const Pattern& pattern) noexcept {
   return begin % std::min(pattern.size, 4u) == 0;
 }

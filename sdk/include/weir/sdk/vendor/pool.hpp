@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-ordered memory from a pool that the driver creates for each device. Its settings are thus private,
-// and other libraries' use of the runtime's default pool has no influence on it.
+// Stream-ordered memory from a pool that the driver creates for each device. Its settings are therefore
+// private, and independent of the runtime's default pool, which other libraries use.
 #pragma once
 
 #include <cstdint>
