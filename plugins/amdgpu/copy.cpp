@@ -5,8 +5,8 @@ namespace weir::amdgpu {
 
 namespace {
 
-/// Fails for memory that HIP does not know. Clears the error that HIP then records, because other code on this
-/// thread would read it.
+/// Fails for memory unknown to HIP. Clears the error that HIP then records, because other code on this thread
+/// would read it.
 Code ask(const void* memory, PointerAttributes& out) noexcept {
   const Code before = api.peek_last_error();
   const Code code = api.pointer_attributes(&out, memory);

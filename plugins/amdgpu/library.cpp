@@ -123,7 +123,7 @@ sdk::Library open_library() {
   return sdk::Library::open(variable, library_names);
 }
 
-/// The reason for having no device, from the files of the kernel driver.
+/// The reason why there is no device, from the files of the kernel driver.
 std::string diagnose_kernel_driver() {
   constexpr const char* node = "/dev/kfd";
   if (access(node, R_OK | W_OK) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HSACO files. For code of another device HIP reports only that no binary matches, so the target is checked
-// here. So is the size, which HIP does not take.
+// here. The size is checked here too, because HIP takes none.
 #include <algorithm>
 #include <cstring>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicators `nccl` and `rccl`: every rank has a device of its own. vendor.cpp of each has the
+// The communicators `nccl` and `rccl`: every rank has a separate device. vendor.cpp of each has the
 // differences.
 #include <cstdio>
 

@@ -103,14 +103,14 @@ DeviceGroup::~DeviceGroup() {
     pending_.destroy_events();
     destroy_stream(stream_);
     release(scratch_);
-  } catch (const sdk::Failure&) {  // the device is lost, with all of it
+  } catch (const sdk::Failure&) {  // the device is lost, and its resources with it
   }
 }
 
 // All operations are complete, here and on the other ranks, or the group has failed. ncclCommDestroy would
 // wait for the other ranks, which may have ended.
 void DeviceGroup::abort_communicator() noexcept {
-  // A call that hangs inside the library holds the mutex, and ends by the abort.
+  // A call that hangs inside the library holds the mutex, and the abort ends it.
   const bool locked = using_.try_lock_for(200ms);
   if (NcclComm comm = std::exchange(comm_, nullptr)) try {
       const Current current(context_);
@@ -120,7 +120,7 @@ void DeviceGroup::abort_communicator() noexcept {
   if (locked) using_.unlock();
 }
 
-// Outside of using_: the watch must be able to end the operations that this waits for.
+// Without using_: the watch must be able to end the operations for which this waits.
 PendingOperations::Entry* DeviceGroup::take_entry() {
   const Current current(context_);
   for (unsigned round = 0;; ++round) {

@@ -38,7 +38,7 @@ struct Ranks::Message {
   void* address = nullptr;
   std::uint64_t offset = 0;  ///< sends: bytes of frame and payload that are written
   std::vector<std::byte> own;
-  std::shared_ptr<Message> posted;  ///< the receive for which an early message is copied when it is complete
+  std::shared_ptr<Message> posted;  ///< the receive to which an early message is copied when it is complete
 
   std::uint64_t size() const { return frame.size; }
   /// Releases the caller's memory.

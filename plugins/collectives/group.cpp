@@ -67,7 +67,7 @@ std::shared_ptr<Group> Group::join(const weir_group_options& options) {
   if (!device) return group;
   try {
     group->device_ = std::make_unique<DeviceGroup>(*ranks, *device, id);
-    // No operation before every rank has started: a rank that failed to start is named here.
+    // No operation before every rank has started. This names a rank that failed to start.
     ranks->begin("joining the group", sdk::Channel::collective);
     std::vector<std::byte> all(place.size);
     group->gather_bytes(all.data(), 1);
@@ -84,7 +84,7 @@ void Group::leave() {
   device_.reset();
 }
 
-/// Whether the operation is NCCL's. Throws a Failure for a mixture.
+/// Whether NCCL performs the operation. Throws a Failure for a mixture of memories.
 bool Group::is_on_device(Stream stream, std::initializer_list<const weir_memory*> memories) const {
   bool host = false, device = false;
   for (const weir_memory* memory : memories) {
@@ -137,8 +137,8 @@ void Group::exchange(std::span<const weir_transfer> transfers, Stream stream) {
   });
 }
 
-// NCCL neither checks sizes nor finds a send to oneself without its receive. Validating groups compare the
-// sizes of all transfers first.
+// NCCL neither checks sizes nor detects a send to the same rank without its receive. Validating groups
+// compare the sizes of all transfers first.
 void Group::compare_sizes(std::span<const weir_transfer> transfers) {
   std::deque<std::uint64_t> to_self;
   for (const weir_transfer& transfer : transfers)

@@ -62,7 +62,7 @@ const NcclApi& nccl();
 /// "2.28.9"
 std::string nccl_version();
 
-/// Throws a Failure with the library's words if `result` is an error of `function`.
+/// Throws a Failure with the library's message if `result` is an error of `function`.
 void check_nccl(int result, const char* function, NcclComm comm = nullptr);
 
 }  // namespace weir::collectives

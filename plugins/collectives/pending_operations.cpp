@@ -16,7 +16,7 @@ PendingOperations::Entry* PendingOperations::take() {
     return entry;
   };
   if (Entry* const entry = take_unused()) return entry;
-  // The watch may query at this time: then more events are created, if the limit allows it.
+  // If the watch queries events now, new events are created, up to the limit.
   if (std::unique_lock querying(querying_, std::try_to_lock); querying) collect_ended();
   if (Entry* const entry = take_unused()) return entry;
   if (all_.size() == max_pending) return nullptr;

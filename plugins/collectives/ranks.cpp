@@ -181,8 +181,7 @@ void Ranks::transfer(std::span<const Part> parts) {
         }
       }
     for (;;) {
-      // Also when the group has failed since: a rank that aborts after an operation does not harm it on
-      // others.
+      // Even if the group has failed since: an abort after an operation does not affect that operation.
       if (std::ranges::all_of(messages, [](const auto& message) { return message->done; })) return;
       check_locked();
       judge(messages);
@@ -241,7 +240,8 @@ std::string Ranks::describe(std::uint32_t rank) const {
                      static_cast<unsigned long long>(peer.last.calls), peer.last.text);
 }
 
-// A rank that this rank waits for may itself wait for another one: the cause is a rank with fewer calls.
+// A rank that this rank waits for may itself wait for another one. The cause is the rank with the fewest
+// calls.
 void Ranks::give_up_locked(const char* name, std::uint64_t number, Channel channel,
                            std::span<const std::uint32_t> awaited) {
   std::vector<std::uint32_t> late;
@@ -306,7 +306,8 @@ void Ranks::leave(bool wait) {
   };
   if (wait)
     changed_.wait_until(lock, Clock::now() + limit_, [&] { return !failure_.empty() || others_left(); });
-  // Others learn that this rank left; a rank that reads nothing for so long learns it from its closed socket.
+  // Notifies the others that this rank left. A rank that reads nothing for so long detects it by its closed
+  // socket.
   const auto flushed = [&] {
     return std::ranges::all_of(peers_, [](const Peer& peer) { return peer.outgoing.queue.empty(); });
   };

@@ -2,8 +2,8 @@
 // Messages between the ranks of a group over sockets, and the watch over the ranks.
 //
 // A rank connects to another one when it first sends to it; each connection carries frames in one direction.
-// Every rank connects to its right neighbour at the start, so that two others detect the end of a
-// process and send it to all. A service thread reads and writes; callers wait for their transfers.
+// Every rank connects to its right neighbour at the start, so that two others detect the end of a process and
+// notify all. A service thread reads and writes; callers wait for their transfers.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ using sdk::Channel;
 using sdk::Part;
 using Lock = std::unique_lock<std::mutex>;
 
-/// Before the end of a wait, in which the other ranks answer how far they have come.
+/// The time before the end of a wait in which the other ranks report their progress.
 constexpr std::chrono::nanoseconds longest_question = std::chrono::milliseconds(500);
 
 class Ranks final : public sdk::Messages {
@@ -38,19 +38,19 @@ class Ranks final : public sdk::Messages {
   void abort(const std::string& reason) override;
   int failed_rank() const override;
 
-  /// Sends to the others that this rank makes no more operations. With `wait`, returns after all others have
-  /// left, the group has failed, or the limit.
+  /// Notifies the others that this rank makes no more operations. With `wait`, returns when all others have
+  /// left, the group has failed, or the limit has passed.
   void leave(bool wait);
 
-  // For operations of a device, which end on their own.
+  // For operations of a device, which do not return to the caller when they end.
   /// The number of this rank's collective operations.
   std::uint64_t collectives() const;
   /// The collective operations that streams have not reached, which do not count in answers to other ranks.
   void set_waiting(std::uint64_t operations);
   /// Asks the others for their progress.
   void ask();
-  /// Makes the group fail because of the operation `number` of `name`, named by the ranks with less progress.
-  /// An exchange waits for `peers` only.
+  /// Makes the group fail because of the operation `number` of `name`. The failure names the ranks with less
+  /// progress. An exchange waits for `peers` only.
   void give_up(const char* name, std::uint64_t number, std::span<const std::uint32_t> peers) noexcept;
   /// Makes the group fail, without throwing.
   void fail_quietly(int rank, std::string words) noexcept;
@@ -59,8 +59,8 @@ class Ranks final : public sdk::Messages {
   bool has_failed() const;
   /// Throws the failure of the group, if there is one.
   void check() const;
-  /// Runs `look` on the service thread every few milliseconds, and after a failure. Null: no more, and a
-  /// running one has ended.
+  /// Runs `look` on the service thread every few milliseconds, and after a failure. With null, stops this and
+  /// waits for a call in progress.
   void watch(std::function<void()> look);
 
   std::chrono::nanoseconds limit() const noexcept { return limit_; }

@@ -33,7 +33,7 @@ struct Hello {
 
 /// Rank 0's answer; the table follows a result of WEIR_OK.
 struct Answer {
-  enum : std::uint32_t { busy = ~0u };  ///< rank 0 is at another group; the rank asks again
+  enum : std::uint32_t { busy = ~0u };  ///< rank 0 serves another group; the rank asks again
   std::uint32_t result = WEIR_OK, size = 0;
   std::uint64_t token = 0;
   UniqueId id{};
@@ -46,7 +46,7 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-/// Listens on `listener` for the other ranks, in the way of `meeting`, and describes this rank.
+/// Listens on `listener` for the other ranks, with the kind of address of `meeting`, and describes this rank.
 Hello listen_and_describe(const Place& place, const weir_group_options& options, Member own,
                           const Socket& meeting, Socket& listener) {
   std::string address;
@@ -153,7 +153,7 @@ class Host {
     write_address(path_, address);
   }
 
-  /// Takes one connection. True if it is of a rank that had not joined.
+  /// Accepts one connection. True if it is of a rank that had not joined.
   bool seat(Clock::time_point until) {
     Socket socket = accept_from(meeting_);
     Hello hello;

@@ -28,9 +28,9 @@ struct Table {
   UniqueId id{};            ///< from rank 0, if the ranks have devices
 };
 
-/// Meets the other ranks. `device` is the entry of this rank; `make_id` runs on rank 0. Throws a Failure with
-/// WEIR_ERROR_RANK and the names of the ranks that are missing after the limit, or with WEIR_ERROR_INVALID on
-/// all ranks if their options differ or two ranks have the same device.
+/// Meets the other ranks. `device` is the entry of this rank; `make_id` runs on rank 0. After the limit,
+/// throws a Failure with WEIR_ERROR_RANK and the missing ranks. Throws one with WEIR_ERROR_INVALID on all
+/// ranks if their options differ or two ranks have the same device.
 Table meet(const Place& place, const weir_group_options& options, const std::string& device,
            const std::function<UniqueId()>& make_id);
 

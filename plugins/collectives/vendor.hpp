@@ -25,7 +25,7 @@ struct DeviceOfStream {
 };
 DeviceOfStream device_of_stream(void* stream);
 
-/// Makes a device the current one of this thread, and the earlier one again at the end.
+/// Makes a device the current one of this thread; the destructor restores the earlier one.
 class Current {
  public:
   explicit Current(void* context);

@@ -7,8 +7,8 @@
 namespace weir::cpu {
 
 /// A value that the driver determines at first use and keeps until the process ends. Threads may compute it
-/// concurrently, and the first result counts. A lock, which `static` variables use too, would stay locked in
-/// a child that is forked meanwhile.
+/// concurrently, and the first result counts. A lock, as of `static` variables, would stay locked in a child
+/// that is forked during the computation.
 template <class T>
 class LazyValue {
  public:

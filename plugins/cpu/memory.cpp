@@ -39,9 +39,9 @@ Room room_for(std::uint64_t size, std::uint64_t total, std::uint64_t& held) noex
   return held - (total - size) <= freed_later ? Room::after_pending_frees : Room::never;
 }
 
-/// Counts `size` as allocated, or throws: the system would promise more memory than there is. A host may run
-/// ahead of its deallocations, so these are waited for if that makes room. A host callback does not wait,
-/// because its own stream may be the one that has to reach them.
+/// Counts `size` as allocated. Throws if there is not enough memory, because the system would overcommit. A
+/// host may submit work ahead of its deallocations, so this waits for them if that makes room. A host
+/// callback does not wait, because the deallocations may be in its own stream.
 void reserve(std::uint64_t size) {
   const std::uint64_t total = Machine::get().memory;
   std::uint64_t held = 0;

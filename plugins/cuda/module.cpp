@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX and cubin. Code for other devices is refused here by its target, and truncated machine code by its
-// size, which CUDA does not take; all other faults are reported by CUDA, with its compiler's log.
+// PTX and cubin. This file refuses code for other devices by its target, and truncated machine code by its
+// size, which CUDA does not take. CUDA reports all other faults, with its compiler's log.
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -128,9 +128,9 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
             object.name, object.format, object.target, major, minor, major, major, minor);
 }
 
-// No code_compile: cuLinkComplete is CUDA's only function that returns its compiler's result, and it compiles
-// PTX as relocatable code, which is slower than that of cuModuleLoadDataEx. CUDA keeps the latter in a cache
-// of its own. See tests/evidence/cuda-link.md.
+// No code_compile: cuLinkComplete is CUDA's only function that returns its compiler's result. It compiles PTX
+// to relocatable code, which is slower than the code of cuModuleLoadDataEx. CUDA caches the latter itself.
+// See tests/evidence/cuda-link.md.
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
   if (!is_ptx(object)) check_whole(object);
   const Image image(object);

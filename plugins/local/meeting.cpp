@@ -164,7 +164,7 @@ void Meeting::begin(std::uint32_t rank, const Call& call) {
   compare_calls(rank);
 }
 
-// Always, because the calls are at hand: a mismatch would access memory outside of a rank's arrays.
+// Always, because it is cheap here, and a mismatch would access memory outside of a rank's arrays.
 void Meeting::compare_calls(std::uint32_t rank) {
   const Call& mine = calls_[0];
   for (std::uint32_t other = 1; other < size_; ++other) {
@@ -182,7 +182,7 @@ void Meeting::compare_calls(std::uint32_t rank) {
   }
 }
 
-// Not ended by a failure of the group: every rank has begun the call and comes here soon, and until then
+// A failure of the group does not end this wait: every rank has begun the call and arrives soon. Until then
 // others may read the memory of this rank.
 void Meeting::meet(std::uint32_t rank) {
   Lock lock(mutex_);
@@ -193,7 +193,7 @@ void Meeting::meet(std::uint32_t rank) {
   });
 }
 
-// Rank 0 allocates. All ranks fail together, since a single one would leave the others in the call.
+// Rank 0 allocates. All ranks fail together, because the others would wait in the call for a single one.
 std::byte* Meeting::scratch(std::uint32_t rank, std::uint64_t bytes) {
   if (rank == 0) try {
       if (scratch_.size() < bytes) scratch_.resize(bytes);
@@ -265,7 +265,7 @@ void Meeting::exchange(std::uint32_t rank, std::span<const weir_transfer> transf
     const Send& send = sends[next++];
     const std::vector<std::uint32_t> peer{transfer.peer};
     const auto is_posted = [&] { return std::ranges::count(queue(rank, transfer.peer), &send) != 0; };
-    // A send that a receiver has begun to copy ends soon, whatever happens to the group.
+    // A send that a receiver has begun to copy ends soon, even if the group fails.
     while (!send.taken) {
       if (!is_posted())
         changed_.wait(lock);

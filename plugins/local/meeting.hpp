@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that the ranks of a group share. One mutex guards all of it; every wait ends by the limit, by a
-// failure of the group, or when a rank that it needs has left.
+// The state that the ranks of a group share, guarded by one mutex. A wait ends at the limit, at a failure of
+// the group, or when a rank that it needs has left.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ class Meeting {
 
   /// Posts a collective call and waits until all ranks have posted theirs. Fails if they differ.
   void begin(std::uint32_t rank, const Call& call);
-  /// Waits until all ranks have come this far in their call.
+  /// Waits until all ranks have reached this point of their call.
   void meet(std::uint32_t rank);
   /// The call of another rank, between begin and the last meet of the call.
   const Call& call_of(std::uint32_t rank) const { return calls_[rank]; }

@@ -285,9 +285,9 @@ bool Engine::is_lost(int rank) const {
   return rank >= 0 && static_cast<std::size_t>(rank) < lost_.size() && lost_[static_cast<std::size_t>(rank)];
 }
 
-// Without MPI_Finalize, the launcher counts a process as crashed and ends the others. With a rank that has
-// ended or hangs, MPI_Finalize does not return. Then this process only gives the other ranks time to report
-// the failure, because the launcher ends them when the first process exits.
+// Without MPI_Finalize, the launcher counts a process as crashed and ends the others. If a rank has ended or
+// hangs, MPI_Finalize does not return. Then this process only waits until the other ranks have reported the
+// failure, because the launcher ends them when the first process exits.
 void Engine::finish(Lock& lock) noexcept {
   if (state_ != State::running || stopped_ || !own_) return;
   const bool whole = std::ranges::none_of(lost_, [](bool lost) { return lost; });
@@ -326,7 +326,7 @@ void Engine::end_with_process() noexcept {
   Lock lock(mutex_);
   ending_ = true;
   changed_.notify_all();
-  if (state_ == State::starting) return;  // MPI_Init waits for other ranks, perhaps for ever
+  if (state_ == State::starting) return;  // MPI_Init waits for other ranks, possibly without end
   changed_.wait(lock, [&] { return finished_; });
 }
 

@@ -47,8 +47,8 @@ class Engine {
  public:
   static Engine& get();
 
-  /// Starts MPI on the first call, in which all ranks meet. Fails with WEIR_ERROR_RANK at `until`, which
-  /// is the end of a limit of so many seconds.
+  /// Starts MPI on the first call, in which all ranks meet. Fails with WEIR_ERROR_RANK at `until`; `seconds`
+  /// is the limit in the message.
   void start(const Launch& launch, Clock::time_point until, double seconds);
 
   /// Numbers the group, which its ranks join in the same order, and delivers its control messages.

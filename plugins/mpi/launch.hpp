@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's place among those that a launcher started, from the environment.
+// This process's rank among those that a launcher started, from the environment.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ const Api& api();
 /// The first line of the library's own description.
 std::string library_version();
 
-/// Fails with the library's words if `result` is an error of `function`.
+/// Fails with the library's message if `result` is an error of `function`.
 void check(int result, const char* function);
 
 }  // namespace weir::mpi

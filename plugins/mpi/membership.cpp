@@ -176,7 +176,8 @@ std::string Membership::describe(std::uint32_t rank) const {
                      static_cast<unsigned long long>(answer.calls - 1), answer.text);
 }
 
-// A rank that this rank waits for may itself wait for another one: the cause is a rank with fewer calls.
+// A rank that this rank waits for may itself wait for another one. The cause is the rank with the fewest
+// calls.
 void Membership::give_up(const std::vector<Request>& requests) {
   std::vector<std::uint32_t> late;
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
@@ -208,8 +209,8 @@ void Membership::give_up(const std::vector<Request>& requests) {
                           seconds(limit_), text.c_str(), last_));
 }
 
-// After a failure, MPI must not access the caller's memory. A receive that no message has met can be
-// withdrawn; other transfers end if the other rank answers.
+// After a failure, MPI must not access the caller's memory. A receive without a message can be withdrawn;
+// other transfers end if the other rank answers.
 void Membership::withdraw(std::vector<Request>& requests, Lock& lock) {
   const Api& mpi = api();
   for (Request& request : requests)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's state in a group, and the transfers with other ranks. Every wait ends by the group's limit, by a
+// A rank's state in a group, and the transfers with other ranks. A wait ends at the group's limit, at a
 // failure of the group, or when a rank that it needs has left or ended.
 #pragma once
 

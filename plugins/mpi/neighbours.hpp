@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks of this machine are present, and which have ended. MPI reports neither: MPI_Init waits for all
-// ranks without a limit, and a message from a killed rank never comes.
+// The ranks of this machine that are present, and those that have ended. MPI reports neither: MPI_Init waits
+// for all ranks without a limit, and a message from a killed rank never comes.
 //
 // Each rank listens on a socket that the kernel closes with the process, however it ends. The others connect
 // and never send. Ranks of other machines are not covered; for them the limit of each call decides.

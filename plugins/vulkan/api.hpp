@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Vulkan API as the driver uses it: entry points that volk fills at run time, and results as failures.
-// The driver links no Vulkan library.
+// The part of the Vulkan API that the driver uses: entry points that volk fills at run time, and results as
+// failures. The driver links no Vulkan library.
 #pragma once
 
 #ifndef VK_NO_PROTOTYPES
@@ -13,7 +13,7 @@
 
 namespace weir::vulkan {
 
-/// "VK_ERROR_DEVICE_LOST"; "" for a number that this driver does not know.
+/// "VK_ERROR_DEVICE_LOST"; "" for an unknown number.
 const char* name_of(VkResult result) noexcept;
 
 /// Throws a Failure that names the operation, the expectation and Vulkan's result.

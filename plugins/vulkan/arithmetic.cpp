@@ -141,7 +141,7 @@ constexpr FloatMode float_modes[] = {
      &VkPhysicalDeviceVulkan12Properties::shaderRoundingModeRTEFloat64},
 };
 
-/// The module with the modes that generated code also asks for. Without them the H100's sums flush denormals.
+/// The module with the execution modes of generated code. Without them the H100's sums flush denormals.
 std::vector<std::uint32_t> with_float_modes(std::span<const std::uint32_t> code, const PhysicalDevice& device,
                                             bool is_f64) {
   constexpr std::size_t header = 5;

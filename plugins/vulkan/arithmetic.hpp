@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of a device, measured. Vulkan allows division and square roots to be inexact and denormals
-// to be flushed, and does not report what a device does.
+// The arithmetic of a device, measured. Vulkan allows inexact division and square roots and flushed
+// denormals, and does not report them.
 #pragma once
 
 #include "library.hpp"
 
 namespace weir::vulkan {
 
-/// Of one type: whether all measured results have the bits that IEEE 754 requires. Where sums and products
-/// flush denormals, those of the others do not count; else they do: an fma may flush where sums do not.
+/// Whether all measured results of one type have the bits that IEEE 754 requires. If sums and products flush
+/// denormals, denormals are ignored in the other operations. Otherwise they count, because an fma may flush
+/// where sums do not.
 struct Exactness {
   bool divide = false, sqrt = false, fma = false, multiply_add = false;
   bool denormals = false;  ///< as operands and results of sums and products

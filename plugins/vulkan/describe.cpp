@@ -22,7 +22,7 @@ namespace feature = sdk::vulkan_feature;
 constexpr std::uint32_t max_queues = 16;
 constexpr std::uint32_t max_argument_bytes = 32 << 10;  // half of the stream's scratch memory
 
-// The number changes with what is measured.
+// The number changes with the measurements.
 constexpr const char* arithmetic_suffix = ".arithmetic-2-" WEIR_VERSION;
 
 std::string packed(const Arithmetic& arithmetic) {
@@ -71,9 +71,9 @@ struct TypeFeatures {
   const char *divide, *sqrt, *fma, *denormals;
 };
 
-/// Whether the vendor's compiler makes correct code around its divisions and square roots. In NVIDIA's, these
-/// call subroutines that can change conditions that hold across the call (tests/evidence/vulkan.md), so that
-/// elements past the end of a loop are written.
+/// Whether the vendor's compiler generates correct code around its divisions and square roots. In NVIDIA's,
+/// these call subroutines that can change conditions that are live across the call. Elements past the end of
+/// a loop are then written (tests/evidence/vulkan.md).
 bool divides_safely(const PhysicalDevice& device) {
   return device.properties12.driverID != VK_DRIVER_ID_NVIDIA_PROPRIETARY;
 }
@@ -85,7 +85,7 @@ void append_exactness(std::string& list, const Exactness& exact, bool safe, cons
   append(list, exact.denormals, names.denormals);
 }
 
-/// The execution modes that code may ask for.
+/// The execution modes that code may declare.
 void append_modes(std::string& list, const PhysicalDevice& device) {
   const VkPhysicalDeviceVulkan12Properties& has = device.properties12;
   append(list, has.shaderDenormPreserveFloat16, feature::mode_denormals_f16);
@@ -176,7 +176,8 @@ std::string location_of(const PhysicalDevice& device) {
   return format_text("%04x:%02x:%02x.%x", pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
 }
 
-/// Vulkan has no such property. Vendors' extensions do; otherwise a number that keeps a small GPU busy.
+/// From vendors' extensions, because Vulkan has no such property. Without one, a number that keeps a small
+/// GPU busy.
 std::uint32_t multiprocessors_of(const PhysicalDevice& device) {
   constexpr std::uint32_t unknown = 16;
   if (device.is_cpu()) return std::max(std::thread::hardware_concurrency(), 1u);

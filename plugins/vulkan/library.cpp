@@ -47,7 +47,7 @@ bool contains(const std::vector<VkExtensionProperties>& list, const char* name) 
 }
 
 /// Chooses a family without graphics if there is one. On an H200, kernels of two queues with graphics do not
-/// run at once, and one that waits for the other loses the device after some seconds.
+/// run concurrently. If one waits for the other, the device is lost after some seconds.
 void choose_family(PhysicalDevice& device) {
   std::uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);

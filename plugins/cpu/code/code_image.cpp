@@ -18,8 +18,8 @@
 namespace weir::cpu {
 namespace {
 
-/// Whether these words of the system's loader report a lack of memory, which it reports in words only: in its
-/// own, or after its words in those of the system's language.
+/// Whether a message of the system's loader reports a lack of memory; there is no code for it. The message is
+/// the loader's own, or ends with that of the system in its language.
 bool lacks_memory(std::string_view words) {
   char buffer[128];
   return words == "out of memory" || words.ends_with(strerror_r(ENOMEM, buffer, sizeof buffer));

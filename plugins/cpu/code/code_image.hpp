@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A code object in memory. The driver maps it instead of the dynamic linker, which accepts only files and
-// trusts their contents. A full disk, a limit of file sizes or a missing /proc would make files fail.
+// trusts their contents. Files would fail with a full disk, a limit of file sizes or a missing /proc.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
   try {
     std::unique_lock lock(mutex_);
     if (idle_ <= calls_.size()) {
-      // Without a separate thread the call would wait for another call, possibly for one that depends on it.
+      // Without a separate thread the call would wait for another call, which may depend on it.
       sdk::start_thread("weir-callback", [this] { serve(); }).detach();
       ++idle_;
     }

@@ -89,7 +89,7 @@ class WorkSharing {
   }
 
   bool run() noexcept {
-    // oneTBB orders the threads, but without instrumentation that a race detector needs; these two atomics
+    // oneTBB orders the threads, but without the instrumentation that race detectors need. These two atomics
     // repeat the ordering.
     self_.store(this, std::memory_order_release);
     while (!exhausted_.load(std::memory_order_relaxed)) {

@@ -9,10 +9,10 @@
 //
 // Starting. Work that is worth it (many blocks, or known to take long) puts its stream on the ready list and
 // wakes a worker. Tiny work only puts it on the list. A waiting host thread claims the stream itself, which
-// needs no hand-over between threads, or a worker that is looking for work takes it. Otherwise one idle
-// worker, the ticker, polls the list every 50 microseconds. While it finds nothing, because hosts wait for
-// their work, it polls less and less often, down to every 400 microseconds. The ticker falls asleep after 2
-// idle milliseconds; the next tiny work wakes it.
+// needs no hand-over between threads, or a worker without work takes it. Otherwise one idle worker, the
+// ticker, polls the list every 50 microseconds. While it finds nothing, because hosts run their work
+// themselves, the interval grows up to 400 microseconds. The ticker falls asleep after 2 idle milliseconds;
+// the next tiny work wakes it.
 //
 // Waiting. A stream that waits for a mark of another parks as a waiter of that stream; no thread is blocked.
 // A waiting host thread follows the chain of parked streams from the stream that it waits for. It drains the
@@ -25,7 +25,7 @@
 // Callbacks run on separate threads (callbacks.hpp); the stream is parked meanwhile. It is also parked while
 // nodes of its graph run on other threads and none is ready to begin (graph_run.cpp).
 //
-// All objects here are leaked on purpose: workers live until the process ends.
+// All objects here are never freed, because workers live until the process ends.
 #pragma once
 
 #include <array>

@@ -37,7 +37,7 @@ struct Stream : Object {
   State state = State::idle;
   bool listed = false;     ///< in the ready list, possibly with nothing left to do
   bool urgent = false;     ///< has work that is worth a wake-up
-  bool abandoned = false;  ///< destroyed before it was idle: whoever makes it so drops the handle's reference
+  bool abandoned = false;  ///< destroyed before it was idle: the thread that ends its work drops a reference
   Operation* first = nullptr;
   Operation* last = nullptr;
   std::uint32_t queued_operations = 0;

@@ -28,7 +28,7 @@ constexpr unsigned host_places = 16;
 // The time that the end of the process waits for parallel kernels to release oneTBB's threads.
 constexpr unsigned exit_patience_milliseconds = 200;
 
-/// Asks the system to run this thread soon after it is woken, even on a busy core; otherwise a polling thread
+/// Asks the system to run this thread soon after it is woken, even on a busy core. Otherwise a polling thread
 /// keeps the core for milliseconds. Linux supports this from 6.12 on; older versions ignore it.
 void ask_for_short_latency() noexcept {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // otherwise ticks are 50 microseconds late

@@ -23,7 +23,7 @@ struct Header {
   std::uint64_t checksum;  ///< of that data; vendors' drivers check only where it comes from
 };
 
-/// FNV-1a. It finds damage, not intent: the folder belongs to the user alone.
+/// FNV-1a. It detects damage, not manipulation: only the user can write to the folder.
 std::uint64_t checksum(const char* data, std::size_t size) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001b3u;
@@ -80,7 +80,7 @@ int open_folder(bool create) {
   return opened;
 }
 
-/// Numbers alone do not name a version: Mesa's software device has the same ones in all of them.
+/// Version numbers alone are not enough: Mesa's software device has the same ones in all versions.
 std::string file_name(const PhysicalDevice& device, const char* suffix) {
   std::string name;
   for (const std::uint8_t byte : device.properties.pipelineCacheUUID) name += sdk::format_text("%02x", byte);

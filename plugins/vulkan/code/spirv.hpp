@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structure of a SPIR-V module, checked before a vendor's compiler reads it: such compilers need not
-// survive damaged modules.
+// The structure of a SPIR-V module, checked before a vendor's compiler reads it, because such compilers may
+// crash on damaged modules.
 #pragma once
 
 #include <cstdint>

@@ -92,8 +92,9 @@ class Recorder {
     last_.reset();  // the stream's own barrier comes first
   }
 
-  /// Records the nodes since the last barrier, copies and fills first. On an H200, a small one that follows a
-  /// running kernel without a barrier holds back all queues until the kernel ends (tests/evidence/vulkan.md).
+  /// Records the nodes since the last barrier, copies and fills first. On an H200, a small copy or fill that
+  /// follows a running kernel without a barrier delays all queues until the kernel ends
+  /// (tests/evidence/vulkan.md).
   void record_collected() {
     const bool kernels = std::ranges::all_of(
         collected_, [](const Graph::Kept* kept) { return kept->node.kind == WEIR_GRAPH_KERNEL; });

@@ -87,9 +87,10 @@ Range Line::scratch(Heap::Kind kind, std::uint64_t size) {
 }
 
 /// Takes no lock. No other thread adds steps, because the caller holds `recording`. A step leaves `steps` or
-/// `in_flight` in the critical section that stores `completed`, so equal positions mean that none is left. If
-/// this load returns an older position, the batch stays open until the thread that stores the last position
-/// flushes the line. That flush cannot have come first: `recording` would order the store before this load.
+/// `in_flight` in the critical section that stores `completed`, so none is left if the positions are equal.
+/// If this load returns an older position, the batch stays open until the thread that stores the last
+/// position flushes the line. That flush cannot happen before this load, because `recording` would then order
+/// the store before the load.
 bool Line::is_idle() const noexcept {
   return completed.load(std::memory_order_acquire) == last_;
 }
