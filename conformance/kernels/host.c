@@ -48,8 +48,8 @@ KERNEL tally(const void* arguments, const weir_cpu_run* run) {
   if (wrong) __atomic_fetch_or(out + 2, wrong, __ATOMIC_RELAXED);
 }
 
-/* Writes `bytes` bytes of dynamic shared memory for each block and reads them back: out[n] = the number of
- * right ones, -1 without memory, -2 if it is not aligned, -3 if `shared_bytes` says another size. */
+/* Writes `bytes` bytes of dynamic shared memory for each block and reads them back. out[n] is the number of
+ * correct ones, -1 without memory, -2 if it is not aligned, -3 if `shared_bytes` is another size. */
 KERNEL shared(const void* arguments, const weir_cpu_run* run) {
   const struct {
     int64_t* out;

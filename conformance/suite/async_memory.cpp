@@ -200,7 +200,7 @@ WEIR_REQUIREMENT(
     free_on(held, memory);
     std::vector<weir_allocation> reused;
     for (int i = 0; i < 4; ++i) reused.push_back(allocate(held, size));
-    // memory_free may block; then the gate is opened for it, and there is nothing to see.
+    // memory_free may block; then the gate is opened for it, and nothing can be tested.
     std::atomic<bool> freed{false};
     std::jthread freeing([&] {
       for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);

@@ -16,8 +16,8 @@ std::uint32_t max_blocks(const Kernel& kernel, std::uint32_t threads, std::uint3
   return blocks;
 }
 
-/// A launch in which each thread waits for the thread with its number half a grid further on, so that blocks
-/// that start as others end do not suffice.
+/// A launch in which each thread waits for the thread half a grid further on. It does not complete if blocks
+/// start only when others end.
 class Ring {
  public:
   explicit Ring(std::uint32_t blocks)

@@ -220,8 +220,8 @@ WEIR_REQUIREMENT(
     weir_status status = new_status();
     if (quick_table().device_close(opened, &status) != WEIR_OK) ++wrong;
   };
-  // First the threads open together, and close together after that: a lost opening is then never made up for
-  // by a lost closing, and the device is closed too early. After half of the time they do both at once.
+  // The threads first open together and then close together. So a lost closing cannot compensate for a lost
+  // opening, and the device is closed too early. After half of the time they do both at once.
   const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 250));
   const Race together(std::chrono::milliseconds(judged().thorough ? 1000 : 125));
   bool goes_on = true;

@@ -68,8 +68,8 @@ Usage settled() {
 
 /// Whether `growth` is small enough for `objects` objects of which none leaks. A leak keeps at least one
 /// block, descriptor, thread or mapping of each object. Growth below a quarter of that comes from pools and
-/// from work in flight. Pools keep as many objects as were in flight at once: on a busy machine the CPU
-/// driver's threads let go of destroyed streams late, and its pool has grown by 3,600 streams of 344 bytes in
+/// from work in flight. Pools keep as many objects as were in flight at once. On a busy machine the CPU
+/// driver's threads release destroyed streams late; its pool has grown by 3,600 streams of 344 bytes in
 /// 50,000 rounds.
 bool is_flat(const Usage& growth, std::int64_t objects) {
   const auto within = [](std::int64_t value, std::int64_t limit) { return std::abs(value) <= limit; };

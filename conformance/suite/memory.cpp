@@ -103,9 +103,9 @@ WEIR_REQUIREMENT(1, 09, Memory, FreedMemoryComesBack,
   }
 }
 
-/// Allocates and frees a 128th of the memory until that is all of it and a quarter, for 2 seconds at most:
-/// pinning is slow. Free memory is a hint, and other processes use memory meanwhile, so that the loss of half
-/// of what was allocated passes; of free memory three quarters at most.
+/// Allocates and frees a 128th of the memory at a time, five quarters of it in all, for 2 seconds at most,
+/// because pinning is slow. Free memory is a hint, and other processes use memory at the same time. So a loss
+/// of half of the allocated memory passes, up to three quarters of the free memory.
 template <class Round>
 void expect_free_again(const char* what, const Round& round) {
   std::uint64_t before = 0, total = 0, after = 0;

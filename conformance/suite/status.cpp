@@ -8,8 +8,8 @@
 namespace weir::conformance {
 namespace {
 
-/// Calls `fail(text, status)` with texts of two, three and four bytes per character, so that a cut at any
-/// byte falls inside a character for some of them, and with statuses of many sizes.
+/// Calls `fail(text, status)` with statuses of many sizes and texts of two, three and four bytes per
+/// character. A cut at any byte falls inside a character for some of them.
 template <class Fail>
 void try_long_texts(weir_result expected, const Fail& fail) {
   for (const char* character : {"\u00e9", "\u20ac", "\U0001f600"})

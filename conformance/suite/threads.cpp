@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on several threads at once, at the level of their functions: a driver that blocks in one call lets
-// others proceed, all threads that wait go on, and objects are created and destroyed by threads at once.
+// Calls on several threads at once, at the level of their functions. A driver that blocks in one call lets
+// others proceed, all waiting threads continue, and several threads create and destroy objects.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -127,9 +127,9 @@ WEIR_REQUIREMENT(0, 57, Status, ThreadsGetTheirOwnMessages,
                                   "Look first at the buffer in which the driver formats messages";
 }
 
-/// Two threads allocate while a third one frees what they allocated in the round before. What a count of
-/// memory loses when an allocation and a deallocation meet is then never made up for by two deallocations
-/// that meet.
+/// Two threads allocate while a third one frees the allocations of the previous round. If a count of memory
+/// loses an update when an allocation and a deallocation coincide, no two deallocations can coincide and
+/// compensate for it.
 void hand_over_memory() {
   constexpr std::size_t each = 32;
   weir_allocation made[2][2][each] = {};  // of each round, by parity, and of each thread

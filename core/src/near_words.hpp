@@ -27,7 +27,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// At most three of `names` of which `word` may be a misspelling, the nearest first: at most a third of the
+/// At most three of `names` that `word` may be a misspelling of, the nearest first. At most a third of the
 /// characters differ, or `word` is the beginning of the name. Longer words than 64 characters have none.
 template <class Names>
 std::vector<std::string> near_words(std::string_view word, const Names& names) {

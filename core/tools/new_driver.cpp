@@ -45,7 +45,7 @@ void check_name(const std::string& name) {
                      " is Weir's own; choose another, such as my-" + name);
 }
 
-/// The option for CMake with which it finds the SDK: none in the prefixes that it searches by itself.
+/// The option with which CMake finds the SDK; none in the prefixes that CMake searches by default.
 std::string prefix_option() {
   const fs::path prefix = installation_prefix();
   return prefix == "/usr" || prefix == "/usr/local" ? "" : " -DCMAKE_PREFIX_PATH=" + prefix.string();

@@ -87,8 +87,8 @@ class CodeObject {
   mutable std::unique_ptr<Program> programs_[2];
 };
 
-/// The size of the ELF file at `image` according to its headers, so that an image can be given by its address
-/// alone; 0 if it is not an ELF file.
+/// The size of the ELF file at `image` according to its headers, for images that are given by their address
+/// alone. 0 if it is not an ELF file.
 std::size_t elf_size(const void* image);
 
 }  // namespace weir::hipsim

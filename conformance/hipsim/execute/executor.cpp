@@ -161,7 +161,7 @@ void prepare(Bench& bench, Shared& shared, Workgroup& group, unsigned waves) {
   }
 }
 
-/// What a workgroup has come to.
+/// The state of a workgroup.
 enum class Progress : std::uint8_t { ended, passed_barrier, running, asleep };
 
 /// Runs each wave of a workgroup for one turn. Adds the executed instructions.

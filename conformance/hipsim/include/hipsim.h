@@ -18,8 +18,8 @@ void hipsimClear(void);
 /// Makes the `nth` call (from 1) of a HIP function from now on, and `times` - 1 calls after it, return
 /// `error`. 0 for `times` means all later calls.
 void hipsimFail(const char* function, unsigned long long nth, unsigned long long times, int error);
-/// Makes the `nth` call (from 1) of a HIP function from now on succeed, while its work on the stream breaks
-/// the device with `error`, as a kernel's fault does. A call that enqueues no work returns the error.
+/// The `nth` call (from 1) of a HIP function from now on succeeds, but its work on the stream breaks the
+/// device with `error`, as a kernel's fault does. A call that enqueues no work returns the error.
 void hipsimFailLate(const char* function, unsigned long long nth, int error);
 /// Instructions executed so far, each counted once per wave.
 unsigned long long hipsimInstructionCount(void);

@@ -110,8 +110,8 @@ class Runtime {
   /// Holds the lock of all calls for `call` if the configuration has one.
   std::unique_lock<std::recursive_mutex> lock_call(std::string_view call);
 
-  /// Keeps a report of a fault or race among the last `max_reports`, so that a program may make a mistake any
-  /// number of times, and writes it where the configuration says.
+  /// Keeps a report of a fault or race, and writes it to the configured destination. Only the last
+  /// `max_reports` are kept, so that repeated faults do not exhaust memory.
   void report(const std::string& text);
   std::vector<std::string> reports() const;
   void clear_reports();

@@ -35,9 +35,9 @@ Stream::Stream(int device, unsigned flags, int priority)
       thread_([queue = queue_] { serve(queue); }) {}
 
 Stream::~Stream() {
-  // The thread owns its queue and ends after the last work. It is detached while it cannot end yet:
-  // pthread_detach of glibc 2.36 accesses a thread that ends at the same time after its memory was freed
-  // (glibc bug 19951).
+  // The thread owns its queue and ends after the last work. It is detached before it can end. If a thread
+  // ends at the same time, pthread_detach of glibc 2.36 accesses it after its memory was freed (glibc bug
+  // 19951).
   thread_.detach();
   {
     const std::scoped_lock lock(queue_->mutex);

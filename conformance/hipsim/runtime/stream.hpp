@@ -35,7 +35,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Work, or a marker: whoever finds it reached also finds the work up to it done.
+  /// Work, or a marker. If a marker is reached, the work before it is done.
   using Item = std::variant<std::function<void()>, std::shared_ptr<Marker>>;
   void enqueue(Item item);
   /// Waits until all work enqueued before this call is done.

@@ -26,7 +26,7 @@ const Requirement& requirement_of(const std::string& id) {
   throw std::runtime_error("there is no requirement " + id);
 }
 
-/// What the rank does, from joining to leaving. Returns the finding, or an empty string.
+/// The work of the rank, from joining to leaving. Returns the finding, or an empty string.
 std::string run_one(const Requirement& requirement, Rank& self) {
   std::string finding;
   try {

@@ -32,7 +32,7 @@ class TraceMemory {
 /// is kept in this process.
 void use_trace(int descriptor);
 
-/// Forgets the calls of the test before.
+/// Removes the calls of the previous test.
 void begin_trace();
 /// Notes that this thread calls a slot, and that it has returned.
 void trace_begin(int slot);

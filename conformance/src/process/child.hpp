@@ -35,7 +35,7 @@ class Child {
   std::optional<std::string> ending(Clock::time_point until);
   /// True if another process held the report descriptor open when the child exited.
   bool left_a_process() const { return left_a_process_; }
-  /// Passes on what the child has printed since the last call, and returns whether there was any.
+  /// Prints the child's output since the last call; returns whether there was any.
   bool pass_on_output() { return output_.pass_on(); }
   /// The calls in flight and the last calls of the child; see trace.hpp.
   std::string trace() const { return trace_.text(); }

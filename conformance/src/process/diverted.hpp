@@ -18,7 +18,7 @@ class SharedOutput {
 
   /// Makes it this process's standard output and standard error.
   void take_over() const;
-  /// Writes to standard error what was written since the last call, and returns whether there was any.
+  /// Writes the output since the last call to standard error; returns whether there was any.
   bool pass_on();
 
  private:

@@ -13,8 +13,8 @@
 
 namespace weir::conformance {
 
-/// The time for which a race is tried: as long as given, and on a busy machine until the process has used as
-/// much time of processors, for at most four times as long.
+/// The time for which a race is tried. On a busy machine it ends when the process has used as much processor
+/// time as given, at most after four times as long.
 class Race {
  public:
   explicit Race(std::chrono::milliseconds time);
@@ -26,8 +26,8 @@ class Race {
   const std::chrono::nanoseconds processor_began_;
 };
 
-/// During its lifetime, a thread of its own interrupts each thread with a Here thousands of times a second,
-/// by a signal whose handler sleeps until the others have run for some microseconds. Profilers interrupt
+/// During its lifetime, a separate thread interrupts each thread that has a Here, thousands of times a
+/// second. The signal's handler sleeps until the others have run for some microseconds. Profilers interrupt
 /// threads in the same way.
 class Interruptions {
  public:

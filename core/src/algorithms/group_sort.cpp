@@ -10,10 +10,10 @@
 //  - Ranges. Each group counts the digits of a range of tiles, one group for each digit scans its counts over
 //    the ranges, and each group then moves the tiles of its range. A pass reads the keys twice.
 //
-// A digit has 8 bits. Wider ones mean fewer passes, but shorter runs: in a tile of 8,192 keys a run has 32 on
-// average, which is a line of a GPU's cache. To sort a tile, each sub-group takes 32 consecutive keys at a
-// time. Eight ballots tell each thread which of them have its digit, and a counter of the sub-group how many
-// it had before.
+// A digit has 8 bits. Wider ones mean fewer passes, but shorter runs. In a tile of 8,192 keys a run has 32 on
+// average, a line of a GPU's cache. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight
+// ballots tell each thread which of them have its digit, and a counter of the sub-group how many it had
+// before.
 #include <optional>
 
 #include "algorithms/sort.hpp"
@@ -47,7 +47,7 @@ class Passes {
   std::optional<Sweeps<U, W>> sweeps_;
 };
 
-/// Copies what an odd number of passes has left in scratch memory.
+/// Copies the result of an odd number of passes from scratch memory.
 void copy_back(const StreamRef& stream, const AnyArrayView& array, const Buffers& sorted) {
   if (array.offset() != sorted.from.offset() || array.block() != sorted.from.block())
     array.copy_from_array(stream, sorted.from);

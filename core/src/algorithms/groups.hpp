@@ -21,8 +21,8 @@ bool uses_groups(const Device& device);
 /// 0.
 bool groups_may_wait(const Device& device);
 
-/// Consecutive elements for each group, a multiple of a tile: as many ranges as keep the device busy, but at
-/// most max_ranges, and at most WEIR_ALGORITHM_GROUPS unless that is 0.
+/// Consecutive elements for each group, a multiple of a tile. The number of ranges keeps the device busy; it
+/// is at most max_ranges, and at most WEIR_ALGORITHM_GROUPS unless that is 0.
 Chunks group_ranges(const Device& device, std::uint64_t elements, std::int64_t tile);
 inline constexpr std::uint64_t max_ranges = 2048;
 
@@ -37,9 +37,9 @@ template <class T>
 using Word = std::conditional_t<(sizeof(T) >= 4), T,
                                 std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
 
-/// Elements of a tile that each thread has: 4,096 elements of 4 bytes or 2,048 of 8 take 17 KiB, so that a
-/// multiprocessor with 64 KiB holds several groups. One element in 17 is unused: with it, neither adjacent
-/// elements nor the first elements of all threads are in one bank.
+/// Elements of a tile for each thread. A tile of 4,096 elements of 4 bytes, or 2,048 of 8, takes 17 KiB, so
+/// that a multiprocessor with 64 KiB holds several groups. One element in 17 is unused: with it, neither
+/// adjacent elements nor the first elements of all threads are in one bank.
 template <class W>
 inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
 template <class W>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compact, partition and unique. The form for CPUs: the number of kept elements of each chunk, an exclusive
-// scan of these, and a move of each chunk's elements to their places. group_select.cpp has that of groups.
+// scan of these, and a move of each chunk's elements to their places. group_select.cpp has the form for
+// groups.
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable radix sort, from the least significant byte on. The form for CPUs: counts by digit and chunk, their
-// scan in the order of digits, and a move of each chunk's elements to their places. group_sort.cpp has that
-// of groups.
+// scan in the order of digits, and a move of each chunk's elements to their places. group_sort.cpp has the
+// form for groups.
 #include "algorithms/sort.hpp"
 
 #include <utility>

@@ -14,7 +14,7 @@ namespace weir::algorithms {
 template <class W>
 constexpr std::int64_t swept_keys = sizeof(W) > 4 ? 16 : 32;
 
-/// What a tile has published of a digit: nothing yet, the number of its keys, or of those of all tiles up to
+/// The published state of a tile for a digit: nothing, the number of its keys, or of those of all tiles up to
 /// it. In the highest two bits of a state, above that number. A state begins with 0, and both are added to
 /// it.
 constexpr std::uint32_t number_bits = 30, published = 1u << number_bits, number_mask = published - 1;

@@ -6,8 +6,8 @@
 //   label, input, code
 //   XXH3-128 of all bytes before                        16 bytes
 //
-// The input is stored too and compared, so two inputs with the same hash never share code: XXH3 does
-// not resist crafted collisions, and libweir links no library with a cryptographic hash.
+// The input is stored and compared too, so two inputs with the same hash never share code. XXH3 does not
+// resist crafted collisions, and libweir links no library with a cryptographic hash.
 #pragma once
 
 #include <cstddef>

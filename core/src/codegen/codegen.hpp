@@ -30,7 +30,7 @@ struct LaunchAssumptions {
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;
   /// Every array is in ordinary memory of the device, neither pinned on the host nor shared while kernels run
-  /// (HIP: fine-grained), so that device scope is sufficient for atomics.
+  /// (HIP: fine-grained). Device scope is then sufficient for atomics.
   bool device_local = false;
 
   static constexpr std::uint32_t sets = 16;

@@ -20,7 +20,7 @@ void set_option(llvm::StringRef name, bool value) {
 void set_options() {
   // Outer loops are vectorised only where their metadata requests it and this option allows it.
   set_option("enable-vplan-native-path", true);
-  // By default LLVM assumes that strides which only the launch knows are 1. It checks this at run time, and
+  // By default LLVM assumes that strides which are set at the launch are 1. It checks this at run time, and
   // runs one iteration at a time where it is wrong. Strides of arrays are extents, so it nearly always is.
   set_option("laa-speculate-unit-stride", false);
 }

@@ -140,7 +140,7 @@ std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
   if (!pack.usable())
     return fmt::format("{} has it, but was made by {}, and this is {}", pack.name, contents.maker,
                        pack_identity());
-  // As candidates(): only the driver knows which processors its own includes.
+  // As candidates(): only the driver can decide whether its processor includes another one.
   const auto may_load = [&](const PackContents::Target& target, auto&) {
     return std::ranges::any_of(loads, [&](const auto& device) { return device.format == target.format; });
   };

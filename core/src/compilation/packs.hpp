@@ -59,7 +59,7 @@ bool find_packed(const ir::Kernel& kernel, std::span<const TaskGroup> groups,
                  std::span<const codegen::Target> loads,
                  const std::function<bool(std::vector<codegen::CodeObject>&&)>& accept);
 
-/// What the packs have for the kernel, for the message that there is no code for a device that loads `loads`;
+/// The code of the packs for the kernel, for the message that there is none for a device that loads `loads`;
 /// "" when this process has no packs.
 std::string describe_packs(const std::string& kernel, std::span<const codegen::Target> loads);
 

@@ -22,9 +22,9 @@ std::uint32_t neighbour(const AnyDistributed& x, std::size_t d, int step) {
   return me - at * apart + (at + places + static_cast<std::uint32_t>(step)) % places * apart;
 }
 
-// The first message to a rank is for its low halo, which it receives first: with two places in a circle, both
-// messages of a rank go to the same one. With one place, the rank is its own neighbour and copies on its
-// device.
+// The first message to a rank is for its low halo, which it receives first. The order matters with two places
+// in a circle, where both messages of a rank go to the same one. With one place, the rank is its own
+// neighbour and copies on its device.
 void add_halos(const StreamRef& stream, BoxMessages& messages, const AnyDistributed& x, std::size_t d) {
   const Rows all = x.owned(d);
   const std::int64_t end = x.local().extent(d);

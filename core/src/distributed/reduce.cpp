@@ -199,7 +199,7 @@ Box of_one_dimension(const Rows& rows) {
   return box;
 }
 
-/// This rank and those with elements at most `distance` before or after its line's, so that the time to find
+/// This rank and those with elements at most `distance` before or after those of its line. The time to find
 /// them does not grow with the number of ranks. Lines are in the order of their elements.
 RankRange ranks_near(const AnyDistributed& x, std::int64_t distance) {
   std::int64_t row = 1;

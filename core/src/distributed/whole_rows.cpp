@@ -28,8 +28,8 @@ struct Share {
   std::uint32_t row, column;
 };
 
-/// The share of place `place` in a line of `line` ranks, once the factors of `line` up to the product `rows`
-/// have been moved from the columns to the rows.
+/// The share of place `place` in a line of `line` ranks, after the factors of `line` up to the product `rows`
+/// were moved from the columns to the rows.
 Share share_of(std::uint32_t place, std::uint32_t line, std::uint32_t rows) {
   Share share{0, place};
   for (std::uint32_t left = line; line / left < rows;) {

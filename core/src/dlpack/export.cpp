@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_dimensions = max_rank + 2;
 
-/// A tensor with what it points to. The consumer's deleter call ends it.
+/// A tensor with the data that it points to. The consumer's deleter call ends it.
 template <class Managed>
 struct Exported {
   Managed managed{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The structs of the DLPack format, from its documented binary interface. Debian 12's header lacks the
-// versioned tensor, and a public header must not need it; so the few structs are declared here. tests/dlpack
+// versioned tensor, and a public header must not need it. So the few structs are declared here. tests/dlpack
 // compares them with dlpack.h where that is installed.
 #pragma once
 
@@ -61,7 +61,7 @@ static_assert(sizeof(VersionedTensor) == 80 && offsetof(VersionedTensor, tensor)
 /// Ordinary host memory, kDLCPU.
 inline constexpr std::int32_t host_type = 1;
 
-/// "kDLCUDA", or "" for a type that this version does not know.
+/// "kDLCUDA", or "" for an unknown type.
 constexpr std::string_view device_type_name(std::int32_t type) noexcept {
   constexpr std::string_view names[] = {
       "",          "kDLCPU",         "kDLCUDA",   "kDLCUDAHost", "kDLOpenCL", "",

@@ -15,7 +15,7 @@
 
 namespace weir::files {
 
-/// The whole file. Throws Error{system} that names it and what was expected.
+/// The whole file. Throws Error{system} that names the file and the expectation.
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view expected);
 /// Replaces the file as a whole. Throws Error{system}; the file before is kept then.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);

@@ -40,7 +40,7 @@ struct Arguments {
 using MathLibrary = std::function<std::uint64_t(const ir::Statement& s, std::span<const ScalarType> types,
                                                 std::span<const std::uint64_t> operands)>;
 
-/// How a machine treats what the IR leaves undefined.
+/// How a machine treats undefined behaviour of the IR.
 enum class Meaning : std::uint8_t {
   strict,  ///< follows the IR to the bit; throws CannotRun for an index outside an array without bounds
            ///< checks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine reports while it runs.
+// Reports of a machine while it runs.
 #pragma once
 
 #include <cstddef>

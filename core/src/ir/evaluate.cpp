@@ -221,8 +221,8 @@ bool compare(Op op, T a, T b) {
   }
 }
 
-/// IEEE 754's remainder. glibc 2.36's std::remainder of doubles returns zeros of the wrong sign, and a few
-/// wrong values, for divisors up to a few times the least normal number.
+/// IEEE 754's remainder. For divisors up to a few times the least normal number, glibc 2.36's std::remainder
+/// of doubles returns zeros of the wrong sign and a few wrong values.
 template <std::floating_point T>
 T nearest_remainder(T x, T y) {
   if (std::isnan(x) || std::isnan(y) || std::isinf(x) || y == T{0})

@@ -155,10 +155,10 @@ inline bool has_condition(const Statement& repeat) noexcept {
   return repeat.bodies.size() == 2;
 }
 
-/// A kernel as written: parameters and a body. In the body, in the stream blocks of its regions and in those
-/// of `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial
-/// tasks. `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the
-/// kernel's body.
+/// A kernel as written: parameters and a body. Each `parallel` and `reduce` in the body, in a stream block of
+/// a region or in a block of `repeat` becomes a task. The statements between them become serial tasks.
+/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the kernel's
+/// body.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;

@@ -2,12 +2,12 @@
 // Lines from generated code to the host. A stream whose kernels print has one buffer: a PrintHeader and, from
 // print_header_bytes on, `capacity` words of 8 bytes for entries. Generated code claims words by an atomic
 // addition to `claimed`, and adds to `lost` where they do not fit. The host reads the entries and clears the
-// header in the order of the stream, so neither needs to know whether an entry is complete.
+// header in the order of the stream, so neither must check whether an entry is complete.
 //
-// An entry begins with PrintEntry, followed by one word for each operand of the print, zero extended: its
-// values, and in a repeat the numbers of the repetitions, outermost first. `site`
-// is that of error_record.hpp and never 0. An entry that crosses the end of the buffer is lost; its first
-// word is 0 then, so entries are read up to the first such word, or up to `claimed`.
+// An entry begins with PrintEntry, followed by one zero-extended word for each operand of the print: its
+// values, and in a repeat the numbers of the repetitions, outermost first. `site` is that of error_record.hpp
+// and never 0. An entry that crosses the end of the buffer is lost, and its first word is 0. Entries are read
+// up to the first such word, or up to `claimed`.
 #pragma once
 
 #include <cstddef>

@@ -12,9 +12,8 @@
 
 namespace weir::ir {
 
-/// The text form. Values and locals are numbered in the order of the text regardless of their ids, so that
-/// kernels that differ only in ids have the same text. parse() is the inverse. Never fails: malformed
-/// references are printed as `%?` or `$?`.
+/// The text form. Values and locals are numbered in the order of the text. So kernels that differ only in ids
+/// have the same text. parse() is the inverse. Never fails: malformed references are printed as `%?` or `$?`.
 std::string print(const Kernel& kernel, bool with_locations = false);
 
 /// A task of `kernel` in the same style, for tests and reports; parse() does not accept it.

@@ -2,9 +2,9 @@
 // Replicated phases of cooperative tasks. A barrier of the grid costs more than a microsecond, so a
 // cooperative task has as few as possible. Each block has copies of some values in scratch memory, and runs
 // the serial phases that use only those, in one thread. It also combines the chunks of each reduction. These
-// phases end with a barrier of the block. All other serial phases run in one thread of the grid, because
-// several blocks could read different values from arrays that a host or another stream changes, and wait for
-// each other for ever.
+// phases end with a barrier of the block. All other serial phases run in one thread of the grid. Several
+// blocks could read different values from arrays that a host or another stream changes, and then wait for
+// each other without end.
 #pragma once
 
 #include <cstdint>

@@ -24,9 +24,9 @@ enum class TaskKind : std::uint8_t {
   /// phase is that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the
   /// chunks are combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others
   /// that of the result. In a `cooperative` task, all blocks of the launch share each loop, with a barrier of
-  /// the grid after it, and thread 0 of block 0 runs what one thread runs.
-  /// Or the body is one `region`, each of whose stream blocks holds such statements; grid up to their number.
-  /// Each block of the launch runs its share of them.
+  /// the grid after it. Thread 0 of block 0 runs the serial phases. Or the body is one `region`, each of
+  /// whose stream blocks holds such statements; grid up to their number. Each block of the launch runs its
+  /// share of them.
   phases
 };
 
@@ -58,12 +58,12 @@ struct TaskArgument {
   }
 };
 
-/// The order of a reduction, the same on every driver, so that the result's bits are the same too. n elements
-/// (in row-major order of the loop's indices) are divided into chunks of reduce_chunk(n) consecutive
-/// elements. In a chunk, lane l of 64 combines elements l, l + 64, ... in order, starting from the identity
-/// (0, the largest or smallest value, false, true). Then lane l combines with lane l + 32, then with l + 16,
-/// and so on down to l + 1. The chunks' results are combined in the same way as if they were one chunk, with
-/// 1024 lanes.
+/// The order of a reduction, the same on every driver, so that the result has the same bits. The n elements,
+/// in row-major order of the loop's indices, are divided into chunks of reduce_chunk(n) consecutive elements.
+/// In a chunk, lane l of 64 combines elements l, l + 64, ... in order, starting from the identity (0, the
+/// largest or smallest value, false, true). Then lane l combines with lane l + 32, then with l + 16, and so
+/// on down to l + 1. The chunks' results are combined in the same way as if they were one chunk, with 1024
+/// lanes.
 inline constexpr std::uint64_t reduce_lanes = 64;
 inline constexpr std::uint64_t reduce_final_lanes = 1024;
 inline constexpr std::uint64_t reduce_max_chunks = 32768;
@@ -73,8 +73,8 @@ constexpr std::uint64_t reduce_chunk(std::uint64_t n) noexcept {
   return rounded < 1024 ? 1024 : rounded;
 }
 
-/// The scratch memory of a reduction, from its partial to its final task: the number of chunks as a u64, and
-/// from reduce_header on their results, of at most 8 bytes each.
+/// The scratch memory of a reduction, from its partial to its final task. It holds the number of chunks as a
+/// u64, and from reduce_header on their results, of at most 8 bytes each.
 inline constexpr std::uint32_t reduce_header = 64;
 inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chunks;
 

@@ -18,8 +18,8 @@ namespace weir::passes {
 ///  - can fail or prints, and so does the other: the first failure is reported, and lines have an order.
 ///
 /// Segments in a written region or in a `repeat` keep their place. With `whole`, a region is made only if it
-/// has all segments of the draft, none of them a group loop: it is then one task of phases instead of another
-/// one. Returns why neighbouring loops stay in order, with `merged` false.
+/// has all segments of the draft and none of them is a group loop. The region then becomes one task of
+/// phases. Returns why neighbouring loops stay in order, with `merged` false.
 std::vector<FusionDecision> find_concurrency(Draft& draft, const FusionAssumptions& known, bool whole);
 
 }  // namespace weir::passes

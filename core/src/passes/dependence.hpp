@@ -12,7 +12,7 @@
 
 namespace weir::passes {
 
-/// Facts about every launch that the code will serve; see codegen::LaunchAssumptions.
+/// Properties of every launch of the code; see codegen::LaunchAssumptions.
 struct FusionAssumptions {
   bool no_alias = false;
   bool index32 = false;
@@ -26,9 +26,10 @@ Accesses accesses_of(const ir::Statement& loop);
 struct Dependence {
   /// False when no iteration of the one touches memory that an iteration of the other writes.
   bool exists = false;
-  /// The pairs of a loop index of the first and one of the second, by their symbols, that are equal in any
-  /// two iterations that depend on each other. If all indices of both are paired in order, the dependence is
-  /// within the same iteration. If none is, any iteration of the second may depend on any of the first.
+  /// Pairs of loop indices, one of the first loop and one of the second, by their symbols. The two are equal
+  /// in any two iterations that depend on each other. If all indices of both are paired in order, the
+  /// dependence is within the same iteration. If none is, any iteration of the second may depend on any of
+  /// the first.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> equal;
   /// The two accesses that leave the fewest pairs.
   const ir::Statement* first = nullptr;

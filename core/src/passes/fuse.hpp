@@ -18,8 +18,9 @@ enum class Fusion : std::uint8_t {
   none,
   /// Neighbours over the same space whose dependences are within the iteration: one loop over that space.
   same_space,
-  /// Then also neighbours over different spaces that share one index, whose dependences are within one value
-  /// of it: one loop over that index, in which sequential loops run over the other indices.
+  /// Then also merges neighbours over different spaces that share one index, if their dependences are within
+  /// one value of it. They become one loop over that index, in which sequential loops run over the other
+  /// indices.
   shared_index,
 };
 

@@ -11,9 +11,10 @@
 namespace weir::passes {
 
 /// Rewrites the members of struct arrays for `layouts`, one for each of `structs`. A member of an array of
-/// structs or of blocks becomes an array of scalars with two dimensions: the row, which is a struct or a
-/// block, and the scalar in the row. Members of Layout::struct_of_arrays() stay as they are. With `check`,
-/// assertions check the indices that the new ones contain, which no bound of the new arrays limits.
+/// structs or of blocks becomes an array of scalars with two dimensions. The first is the row, which is a
+/// struct or a block; the second is the scalar in the row. Members of Layout::struct_of_arrays() stay as they
+/// are. With `check`, assertions check the indices that the new ones contain, which no bound of the new
+/// arrays limits.
 void place_members(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
                    std::span<const Layout> layouts, bool check);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of arrays that a task accesses, so that checks of races know that two tasks use different rows.
+// The rows of arrays that a task accesses. Checks of races use them for tasks on different rows.
 #pragma once
 
 #include <cstdint>

@@ -202,8 +202,8 @@ void compare(const Device& device, const Terrain& terrain, const RiverOptions& o
   report.same_bits = different == 0;
 }
 
-/// FNV-1a hash of the bits of every field, one field after the other, each from the first row to the last;
-/// equal on all devices and ranks with equal results.
+/// FNV-1a hash of the bits of every field, one field after the other, each from the first row to the last. It
+/// is equal on all devices and ranks with equal results.
 std::uint64_t hash_of(const RiverState& state, const Ranks& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](std::span<const float> values) {

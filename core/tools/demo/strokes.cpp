@@ -7,8 +7,8 @@
 namespace weir::demo {
 namespace {
 
-// A glyph is a list of strokes separated by spaces. A stroke is a list of points with two digits each: x from
-// 0 to `width`, and y from 0 (top of capitals) through 6 (baseline) to 8 (descender of a g).
+// A glyph is a list of strokes separated by spaces. A stroke is a list of points with two digits each, x and
+// y. x is from 0 to `width`; y is 0 at the top of capitals, 6 at the baseline and 8 at the descender of a g.
 struct Glyph {
   char letter;
   int width;

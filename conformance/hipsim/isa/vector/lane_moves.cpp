@@ -39,8 +39,8 @@ void count_below(Wave& w, const Instruction& i) {
   });
 }
 
-/// Moves within rows of 16 lanes, or between two rows, by selectors in two scalars. op_sel selects whether
-/// inactive lanes are read, and whether lanes without a source become zero or keep their value.
+/// Moves within rows of 16 lanes, or between two rows, by selectors in two scalars. One bit of op_sel selects
+/// whether inactive lanes are read, another whether lanes without a source become zero or keep their value.
 template <bool other_row>
 void permute_lanes(Wave& w, const Instruction& i) {
   const u64 selectors = scalar32(w, i.src[1]) | u64(scalar32(w, i.src[2])) << 32, exec = w.exec();

@@ -33,9 +33,10 @@ void lower_host_loop(TaskFunction& f, const Iteration& around, const ir::Stateme
 /// the bytes of the widest scalar that the body uses, or 0 for no. (host/lane_loops.cpp)
 std::size_t widest_scalar_of_lane_loop(const ir::Kernel& kernel, const ir::Statement& loop);
 
-/// Whether consecutive iterations access elements of different rows so that LLVM's vector code, with gathers
-/// and scatters, is slower than scalar code: elements of one or two bytes, or stores with few operations
-/// between them. The many operations of merged loops outweigh this. (host/strided_accesses.cpp)
+/// Whether LLVM's vector code, with gathers and scatters, is slower than scalar code because consecutive
+/// iterations access elements of different rows. That is so for elements of one or two bytes, and for stores
+/// with few operations between them. The many operations of merged loops outweigh this.
+/// (host/strided_accesses.cpp)
 bool is_slower_in_vectors(const ir::Kernel& kernel, const ir::Statement& loop);
 
 /// Reduces each chunk to its partial result, on devices on which one thread runs a consecutive share of the

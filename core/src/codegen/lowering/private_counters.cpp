@@ -44,8 +44,8 @@ class PrivateCounters : private FunctionPart {
   }
 
  private:
-  /// Whether the array takes fewer additions of counts than the loop has iterations, with a margin on CPUs,
-  /// whose atomic additions cost little while one core has the cache line.
+  /// Whether the array takes fewer additions of counts than the loop has iterations. CPUs need a margin,
+  /// because their atomic additions cost little while one core has the cache line.
   Value* saves_additions(const Space& space) {
     if (!threads_) {
       const Share share = device_.share(b_, *f_.function, kernel_, task_, space.total, false);

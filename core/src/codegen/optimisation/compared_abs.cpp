@@ -26,7 +26,7 @@ bool is_constant(const Value* v) {
   return match::match(v, match::m_ImmConstant());
 }
 
-/// Operations through which ptxas knows the sign of a result.
+/// Operations through which ptxas tracks the sign of a result.
 bool keeps_sign(const llvm::User* user) {
   if (llvm::isa<llvm::SelectInst, llvm::PHINode, llvm::FreezeInst, llvm::InsertElementInst,
                 llvm::ExtractElementInst, llvm::ShuffleVectorInst>(user))

@@ -16,17 +16,18 @@ class BasicOperations : public llvm::PassInfoMixin<BasicOperations> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes absolute values of words and of 64-bit integers as max(x, -x) in inline assembly, because ptxas
-/// takes results of `abs` as never negative, and that of the least integer is (tests/evidence/ptxas-abs.md).
+/// Computes absolute values of words and of 64-bit integers as max(x, -x) in inline assembly. ptxas assumes
+/// that results of `abs` are never negative, but that of the least integer is (tests/evidence/ptxas-abs.md).
 /// On PTX only.
 class AbsByMaximum : public llvm::PassInfoMixin<AbsByMaximum> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes the maximum in max(min(x, 1), 0), and each maximum of floats with -0, with integers. ptxas makes
-/// min(max(x, 0), 1) of the former, which returns 0 instead of 1 for a NaN, and of min(max(x, -0), 1), which
-/// returns 0 instead of -0 for negative numbers (tests/evidence/ptxas-clamp.md). On PTX only.
+/// Computes the maximum in max(min(x, 1), 0), and each maximum of floats with -0, with integers. ptxas turns
+/// the former into min(max(x, 0), 1), which returns 0 instead of 1 for a NaN. It also turns min(max(x, -0),
+/// 1) into that, which returns 0 instead of -0 for negative numbers (tests/evidence/ptxas-clamp.md). On PTX
+/// only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -41,18 +42,17 @@ class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
 };
 
 /// Makes multiply-adds. An addition to a product in fast mode becomes an fma, because NVIDIA's compiler seems
-/// to contract nothing under the modes of float arithmetic that Vulkan modules ask for. A product of integers
-/// with a factor of `x + 1` becomes `x * y + y` again, which LLVM had factored, so that the device's
-/// multiply-add takes one instruction instead of two. Vectors must be scalarised before. On Vulkan devices
-/// only.
+/// to contract nothing under the float modes that Vulkan modules declare. A product of integers with a factor
+/// of `x + 1`, which LLVM has factored, becomes `x * y + y` again. The device's multiply-add then takes one
+/// instruction instead of two. Vectors must be scalarised before. On Vulkan devices only.
 class MultiplyAdds : public llvm::PassInfoMixin<MultiplyAdds> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
 /// Replaces llvm.minimumnum and llvm.maximumnum by comparisons and selects, and the reductions that LLVM
-/// makes of them. LLVM 22 lowers the intrinsics wrongly for scalars on AVX512DQ, and its loop vectoriser
-/// reduces vectors of them with llvm.vector.reduce.fmin and fmax, which do not order zeros
+/// makes of them. LLVM 22 lowers the intrinsics wrongly for scalars on AVX512DQ. Its loop vectoriser reduces
+/// vectors of them with llvm.vector.reduce.fmin and fmax, which do not order zeros
 /// (tests/evidence/llvm-maximumnum.md). Must run after vectorisation, which recognises the intrinsics.
 class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
  public:
@@ -91,11 +91,11 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 };
 
 /// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
-/// `0 - x` as the negation of x when an instruction uses the difference, which gives -0 instead of +0 for
-/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes `x + 0`
-/// as x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With Zeros::all,
-/// zeros of both signs are therefore hidden in products, quotients and fma, and where a variable, a parameter
-/// or a result receives them. Must run last, on AMD GPUs and Vulkan devices only.
+/// `0 - x` as the negation of x when an instruction uses the difference. For x = +0 this gives -0 instead of
+/// +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes `x + 0` as
+/// x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With Zeros::all, zeros
+/// of both signs are therefore hidden in products, quotients and fma, and where a variable, a parameter or a
+/// result receives them. Must run last, on AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };
@@ -117,16 +117,16 @@ class OrderedSelects : public llvm::PassInfoMixin<OrderedSelects> {
 
 /// Computes absolute values and negations of floats with integers where the bits of the result are read. LLVM
 /// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and
-/// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md), so that later integer operations on these
-/// bits are wrong. On Vulkan devices only.
+/// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md). Later integer operations on these bits
+/// would then be wrong. On Vulkan devices only.
 class SignsByBits : public llvm::PassInfoMixin<SignsByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes absolute values of f32 with an integer operation if they are compared with a constant that is zero
-/// or negative. ptxas takes `|x| > -1` as true, and it is false for NaN (tests/evidence/ptxas-fabs.md). On PTX
-/// only.
+/// Computes absolute values of f32 with an integer operation if they are compared with a constant that is
+/// zero or negative. ptxas assumes that `|x| > -1` is true, but it is false for NaN
+/// (tests/evidence/ptxas-fabs.md). On PTX only.
 class ComparedAbs : public llvm::PassInfoMixin<ComparedAbs> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

@@ -72,8 +72,8 @@ void FunctionTranslation::extended(const llvm::Value& defined, Extended what, co
   add_as(defined, Op::ExtInst, words);
 }
 
-/// A value whose bits the device's compiler does not know: those of the operand and a number that is 0,
-/// because a grid has less than 2^31 blocks.
+/// A value whose bits are unknown to the device's compiler: the bits of the operand and of a number that is
+/// 0, because a grid has less than 2^31 blocks.
 void FunctionTranslation::hidden(const llvm::IntrinsicInst& i) {
   const Id word = b_.integer_type(32);
   const unsigned width = unsigned(i.getType()->getPrimitiveSizeInBits());

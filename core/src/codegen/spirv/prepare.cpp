@@ -67,8 +67,8 @@ llvm::Type* local_scalar(const Value* address) {
   return type;
 }
 
-/// A fill with zeros in words as large as its place and its length allow: memory of a block that is also
-/// accessed by atomic operations must not be divided further. The rest as LLVM does it. Zeros of floats are
+/// A fill with zeros in words as large as its address and its length allow, because a block's memory that
+/// atomic operations also access must not be divided further. The rest as LLVM does it. Zeros of floats are
 /// stored as such, so that OpaqueZeros finds them.
 void expand_fill(llvm::MemSetInst& fill) {
   const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
@@ -165,8 +165,8 @@ void drop_freezes(llvm::Function& f) {
     }
 }
 
-/// Compares 64-bit integers that were extended from signed 32 bits or less with a constant before the
-/// extension. llvmpipe of Mesa 22.3.6 takes such a comparison in 64 bits as always false
+/// Compares integers that were extended from signed 32 bits or less to 64 bits with a constant before the
+/// extension. llvmpipe of Mesa 22.3.6 evaluates such a comparison in 64 bits as false
 /// (tests/evidence/vulkan.md).
 struct CompareBeforeExtension : llvm::PassInfoMixin<CompareBeforeExtension> {
   static bool narrow(llvm::ICmpInst& compare) {

@@ -92,7 +92,7 @@ class DeviceModel {
   virtual std::vector<std::byte> translate(llvm::Module&) const { return {}; }
   /// The text of a result of translate().
   virtual std::string disassemble(const std::vector<std::byte>&) const { return ""; }
-  /// Throws Error{unsupported} for a task that needs what the device lacks.
+  /// Throws Error{unsupported} for a task that needs a missing feature of the device.
   virtual void check(const ir::Kernel&, const ir::Task&) const {}
   /// The file type that LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }

@@ -38,7 +38,7 @@ std::string path_of(const Descriptor& end) {
   return "/proc/self/fd/" + std::to_string(end.get());
 }
 
-/// Writes the linker's input and reads its output through pipes on a separate thread: the linker accepts and
+/// Writes the linker's input and reads its output through pipes on a separate thread. The linker accepts and
 /// creates only files, and a disk may be full or read-only.
 class Feeder {
  public:

@@ -100,9 +100,9 @@ unsigned allowed_ptx(const std::string& features) {
 }
 
 /// LLVM reads an array that no other argument aliases and the kernel does not write through a cache of
-/// constants. Its NVPTX back end (22.1.8) crashes when it selects an atomic load for that, which is the rest
-/// of an atomic operation that changes nothing, such as an addition of 0. An argument that is not marked as
-/// read-only is loaded in the ordinary way.
+/// constants. Its NVPTX back end (22.1.8) crashes when it selects an atomic load for that. Such a load
+/// remains of an atomic operation that changes nothing, such as an addition of 0. An argument that is not
+/// marked as read-only is loaded in the ordinary way.
 void keep_atomic_loads(llvm::Module& module) {
   for (llvm::Function& function : module)
     for (const llvm::Instruction& i : llvm::instructions(function))

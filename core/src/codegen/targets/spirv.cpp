@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vulkan devices: SPIR-V 1.6 modules for Vulkan 1.3.
 //
-// LLVM's own SPIR-V target is not used for code: for a pointer to device memory that is an integer before, it
+// LLVM's own SPIR-V target is not used for code. For a pointer to device memory that was an integer, it
 // writes OpConvertUToPtr to CrossWorkgroup with the memory model Logical, which spirv-val refuses (22.1.8).
-// Weir's IR is not translated directly either: math functions are LLVM IR, and lowering gives operations
-// their exact semantics in LLVM IR, so a second path would repeat both. codegen/spirv/ translates optimised
-// LLVM IR.
+// Weir's IR is not translated directly either. Math functions are LLVM IR, and lowering gives operations
+// their exact semantics in LLVM IR; a second path would repeat both. codegen/spirv/ translates optimised LLVM
+// IR.
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 
@@ -267,7 +267,7 @@ class SpirvModel final : public GpuModel {
   }
 
   /// A call that all threads make together: LLVM must not copy it into branches. The function is marked too,
-  /// because LLVM forgets the mark of a call whose function has none.
+  /// because LLVM drops the mark of a call whose function has none.
   static llvm::CallInst* together(Builder& b, llvm::FunctionCallee callee, llvm::ArrayRef<Value*> operands) {
     llvm::cast<llvm::Function>(callee.getCallee())->setConvergent();
     llvm::CallInst* call = b.CreateCall(callee, operands);

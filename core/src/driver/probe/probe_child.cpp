@@ -109,8 +109,8 @@ ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesyste
                                    std::to_string(getpid()), std::string(to_string(kind))};
   std::array<char*, 6> arguments{words[0].data(), words[1].data(), words[2].data(),
                                  words[3].data(), words[4].data(), nullptr};
-  // An empty environment: the loader ignores the caller's LD_PRELOAD in this process when it runs with rights
-  // that its caller lacks, but would use it in the new process.
+  // An empty environment. If this process has rights that its caller lacks, the loader ignores the caller's
+  // LD_PRELOAD here, but would use it in the new process.
   char* no_environment[] = {nullptr};
   char** const environment = process_is_elevated() ? no_environment : environ;
   const SpawnOptions options(writing.get(), probe_report_descriptor);

@@ -22,8 +22,8 @@ namespace weir {
 
 struct Manifest;
 
-/// Identifies a driver by the contents of its manifest and its library, the ABI version and, when the
-/// manifest names libraries of a vendor, the places where the system finds those. Empty when a file cannot be
+/// Identifies a driver by the contents of its manifest and its library, and the ABI version. If the manifest
+/// names libraries of a vendor, the places where the system finds them count too. Empty when a file cannot be
 /// read.
 std::string verdict_key(const std::filesystem::path& manifest_file, const Manifest& manifest);
 

@@ -32,9 +32,9 @@ struct TrustedAccounts {
   bool (*is_private)(gid_t group, uid_t user);
 };
 
-/// The accounts that this process trusts: its effective user. A group counts as that user when it is the
-/// user's primary group, has the user's name and has no other members, as on systems with one group for each
-/// user. Group 0 counts as root when it has no members except root and the user.
+/// The accounts that this process trusts: its effective user. A group counts as that user if it is the user's
+/// primary group, has the user's name and has no other members. Systems with one group for each user have
+/// such groups. Group 0 counts as root when it has no members except root and the user.
 TrustedAccounts accounts_of_process();
 
 struct OtherWriter {

@@ -55,7 +55,7 @@ class PeerExchange {
   class Receives;
 
   SharedEvent record(const StreamRef& stream);
-  /// Forgets exchanges that have ended. Throws the failure of the group.
+  /// Removes exchanges that have ended. Throws the failure of the group.
   void check_progress();
   template <class Mark>
   void wait_for(const Mark& mark);

@@ -248,8 +248,8 @@ bool is_of(const StreamState& stream, std::uint64_t generation) noexcept {
   return stream.generation.load(std::memory_order_acquire) - generation <= 1;
 }
 
-// A record that holds the failure is examined before the generation: the next stream's launches fail after
-// its generation was set, so their failures are not taken for this one.
+// A record that holds the failure is examined before the generation. The next stream's launches fail after
+// its generation was set, so their failures are not mistaken for this one.
 void mark_reported(StreamState& stream, std::uint64_t generation, StreamRecord& record,
                    const ir::ErrorRecord& copy) {
   if (record.host()) {

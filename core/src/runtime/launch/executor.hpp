@@ -43,9 +43,9 @@ struct RepeatedTasks {
 /// Walks a list. `target` has fork(branch_count), task(index, branch) and join(). The regions of `in_order`
 /// (see launch_model.hpp) are not forked: their tasks are in branch 0, one stream block after the other.
 ///
-/// Walks each of `repeats`, which are in the order of their first tasks, outer ones before inner ones, as
-/// often as `target.repetitions(number)` returns when it begins; `target.repetition(number, i)` announces the
-/// i-th time. A list without repeats needs neither.
+/// `repeats` are in the order of their first tasks, outer ones before inner ones. Walks each of them as often
+/// as `target.repetitions(number)` returns at its begin; `target.repetition(number, i)` announces the i-th
+/// time. A list without repeats needs neither.
 template <class Target>
 class Walk {
  public:

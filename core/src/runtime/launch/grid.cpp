@@ -27,8 +27,8 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
 }
 
 /// Blocks of a cooperative task on each multiprocessor. A second one makes each barrier slower, and pays if
-/// threads have many iterations. On an H200, an iteration of conjugate gradients on 512 x 512 numbers took 16.2
-/// microseconds with one and 18.3 with two, on 4096 x 4096 numbers 621 and 504.
+/// threads have many iterations. On an H200, an iteration of conjugate gradients on 512 x 512 numbers took
+/// 16.2 microseconds with one and 18.3 with two. On 4096 x 4096 numbers it took 621 and 504.
 constexpr std::uint64_t cooperative_blocks = 1, cooperative_blocks_of_long_loops = 2;
 /// From this number of iterations of each thread on.
 constexpr std::uint64_t long_loop = 16;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t wake_up_operations = 20'000;
 /// A task of at most this work is short compared with one that fills the device.
 constexpr std::uint64_t short_operations = 50'000;
-/// Operations of a block of a GPU that take as long as the events of a region, about 6 microseconds: 256
-/// threads, each of which takes 2 nanoseconds for an operation.
+/// Operations of a block of a GPU that take as long as the events of a region, about 6 microseconds. The
+/// block has 256 threads, each of which takes 2 nanoseconds for an operation.
 constexpr std::uint64_t fork_operations_of_gpu = 768'000;
 constexpr std::uint64_t unknown_work = TaskLoad::unknown;
 
@@ -39,9 +39,9 @@ bool each_block_fills(std::span<const TaskLoad> tasks) noexcept {
 }
 
 /// An upper bound of the operations by which concurrent stream blocks shorten the region, or
-/// TaskLoad::unknown. Two bounds hold: the idle share of the device, whose size is the same for all tasks,
-/// while each task runs alone, and the work outside the longest stream block. Divides seldom: launches of
-/// small regions feel it.
+/// TaskLoad::unknown. Two bounds hold: the idle share of the device while each task runs alone, and the work
+/// outside the longest stream block. The device has the same size for all tasks. Divisions are rare, because
+/// they take a measurable share of the launch of a small region.
 std::uint64_t saved_by_concurrency(std::span<const TaskLoad> tasks) noexcept {
   std::uint64_t work = 0, total = 0, longest = 0;
   BranchTimes blocks{};

@@ -31,9 +31,8 @@ enum class SubmittedAs : std::uint8_t { streams, graph };
 /// True if the stream blocks of a region run one after the other, because concurrency gains nothing:
 ///
 /// - Each stream block contains a task that fills the device at least twice, and every other task is short.
-/// Such
-///   stream blocks compete for the same cores and memory.
-/// - On CPUs, over streams: the time that concurrency saves is at most that of two wake-ups of a thread.
+///   Such stream blocks compete for the same cores and memory.
+/// - On CPUs, over streams: concurrency saves at most the time of two wake-ups of a thread.
 ///
 /// A task of unknown work that does not fill the device runs concurrently.
 ///
@@ -55,8 +54,9 @@ std::vector<TaskLoad> loads_of(const DeviceInfo& device, const DeviceProgram& pr
 /// does not ask for; see runs_in_order.
 bool gain_as_branches(DeviceKind kind, std::span<const TaskLoad> a, std::span<const TaskLoad> b) noexcept;
 
-/// The number of changed nodes from which on a launch of `tasks` costs the host more as one graph than as
-/// separate launches with `events` records of and waits for events. 0 if a graph always costs more.
+/// The smallest number of changed nodes for which a launch of `tasks` as one graph costs the host as much as
+/// separate launches, or more. These have `events` records of and waits for events. 0 if a graph always costs
+/// more.
 std::uint32_t updates_too_many(DeviceKind kind, std::size_t tasks, std::size_t events) noexcept;
 
 /// The records and waits of a launch over streams, without the regions that run in order.

@@ -96,8 +96,8 @@ RepeatCounts count_repetitions(const DeviceProgram& compiled, LaunchValues& valu
 void launch(const std::shared_ptr<ProgramState>& program, const StreamRef& on,
             std::span<const LaunchArgument> arguments, const LaunchOptions& options, ReturnTarget* returns);
 
-/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and do not let
-/// stream blocks of a region share memory that one of them writes.
+/// Throws Error{invalid} unless `arguments` fit the parameters, and are alive and on `device`. Also throws if
+/// stream blocks of a region would share memory that one of them writes.
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments);
 

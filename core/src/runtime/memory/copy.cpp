@@ -26,7 +26,7 @@ std::string array_word() {
 }
 
 /// Submits a copy that uses the caller's memory, and waits for it, even if another thread destroys the stream
-/// meanwhile: the caller's memory may be freed when this returns or throws.
+/// during the wait. The caller's memory may be freed when this returns or throws.
 template <class Submit>
 void copy_and_wait(const StreamRef& on, const Submit& submit) {
   StreamState& stream = live(on);

@@ -10,10 +10,10 @@
 // Policy. A request takes a cached memory block of its size class, else one of at most 1.25 times that class.
 // With the waste of the class itself, a memory block above 512 bytes is at most 1.41 times the requested
 // bytes. The cached bytes are bounded, see memory_limit.hpp. The bound is enforced when memory is freed and
-// before the driver is asked for memory. Memory blocks freed longest ago return to the driver first: at once
-// when their work is done, else in the order of their stream, else when an event is reached. The host never
-// waits for that. Cached memory blocks are also returned before less than one sixteenth of the device's
-// memory is free.
+// before the driver is asked for memory. Memory blocks freed longest ago return to the driver first. They
+// return at once if their work is done, else in the order of their stream, else when an event is reached. The
+// host never waits for that. Cached memory blocks are also returned before less than one sixteenth of the
+// device's memory is free.
 //
 // A borrowed memory block (borrowed_memory.cpp) contains memory of another owner. It is never cached: after
 // its last use, its owner's function is called.

@@ -72,7 +72,7 @@ std::string machine_code_input(const DeviceState& device, const CodeObject& obje
 }
 
 /// Loads the machine code of the object, from the cache or from the vendor's compiler. Null if there is none:
-/// the object itself is then loaded, which reports what is wrong.
+/// the object itself is then loaded, which reports the error.
 std::shared_ptr<ModuleState> load_machine_code(DeviceState& device, const CodeObject& object) try {
   if (!device.has(Capability::code_compile)) return nullptr;
   cache::Store* const store = compilation::cache_store();

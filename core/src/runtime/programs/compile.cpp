@@ -276,9 +276,9 @@ std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, cons
   return apart;
 }
 
-/// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has, or are
-/// no vector code on a CPU, is replaced by one that merges fewer, unless that does not help or its code is
-/// not in `source`. Null when the code of the variant is not in `source`.
+/// Compiles the plan of the variant. A plan is replaced by one that merges fewer loops if merged loops need
+/// more registers than a thread has, or are not vector code on a CPU. It stays if fewer do not help or their
+/// code is not in `source`. Null when the code of the variant is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        const LaunchVariant& variant, CodeSource source) {
   auto merged =

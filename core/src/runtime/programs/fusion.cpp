@@ -28,8 +28,8 @@ constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block -
 /// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
 constexpr std::uint64_t phase_iterations_of_gpu = 2048, phase_operations_of_gpu = 65'536;
 
-/// A barrier of a GPU's grid takes as long as a phase of one block of about this many iterations: 1.1 to 1.4
-/// microseconds on an H200, where a barrier of a block takes 0.2.
+/// A barrier of a GPU's grid takes as long as a phase of one block of about this many iterations. On an H200
+/// it takes 1.1 to 1.4 microseconds, and a barrier of a block 0.2.
 constexpr std::uint64_t iterations_per_grid_barrier = phase_iterations_of_gpu;
 /// Operations of an iteration that take as long as its accesses to memory.
 constexpr std::uint64_t operations_per_access = phase_operations_of_gpu / phase_iterations_of_gpu;
@@ -70,8 +70,8 @@ bool is_over_one_space(const passes::PlannedTask& planned) {
       planned.merged, [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; });
 }
 
-/// The number of iterations of a loop for each value of the index that a merged loop without inner loops has:
-/// only loops of known length were written out.
+/// The number of iterations of a loop for each value of the index of a merged loop without inner loops. Only
+/// loops of known length were written out.
 std::uint64_t iterations_per_value(const passes::PlannedLoop& loop, const passes::PlannedTask& merged) {
   std::uint64_t product = 1;
   for (std::size_t d = 0; d < loop.bounds.rank && loop.bounds.rank > merged.rank; ++d) {

@@ -108,8 +108,8 @@ class StreamManager {
   std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
   std::uint32_t leased() const noexcept;
   /// Called before a stream of the device waits for other ranks, which may be threads that submit to the same
-  /// device. From then on, no region leases a stream after unfinished work of another caller: that work may
-  /// wait for a rank whose own work would then be behind it.
+  /// device. From then on, no region leases a stream with unfinished work of another caller. That work may
+  /// wait for a rank whose own work would then have to wait for it.
   void note_ranks() noexcept { waits_for_ranks_.store(true, std::memory_order_relaxed); }
   bool waits_for_ranks() const noexcept { return waits_for_ranks_.load(std::memory_order_relaxed); }
   std::uint32_t lease_limit() const noexcept;

@@ -165,8 +165,8 @@ Value* Atomics::register_add(llvm::AllocaInst* sum, Value* operand) {
   return operand;
 }
 
-/// An atomic read. AMD GPUs have no such instruction for a block's memory, and a plain one would be a race
-/// that the simulator reports, so there it is an exchange that changes nothing.
+/// An atomic read. AMD GPUs have no such instruction for a block's memory. A plain one would be a race that
+/// the simulator reports, so there it is an exchange that changes nothing.
 Value* Atomics::read(const Cell& cell) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
   const auto scope = device_.device_scope(context_);
@@ -208,7 +208,7 @@ Value* Atomics::update(Type type, Value* address, const Change& change) {
 }
 
 /// An f32 addition on a device whose instruction treats subnormal numbers as 0. The instruction is exact for
-/// operands of at least 2^-101: their ulp is 2^-124, so a result other than 0 is normal, and a subnormal
+/// operands of at least 2^-101. Their ulp is 2^-124, so a result other than 0 is normal, and a subnormal
 /// number is less than half an ulp. Smaller operands use the loop.
 Value* Atomics::exact_add(Value* address, Value* operand) {
   llvm::BasicBlock* large = new_block("atomic.large");

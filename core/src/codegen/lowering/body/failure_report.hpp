@@ -5,9 +5,9 @@
 
 namespace weir::codegen {
 
-/// The function of the module that writes an error record (ir/error_record.hpp) unless one has been claimed:
-/// void (record, site, loop indices, array indices, extents), with max_rank i64 numbers for each of the last
-/// three.
+/// The function of the module that writes an error record (ir/error_record.hpp) unless one has been claimed.
+/// Its type is void (record, site, loop indices, array indices, extents), with max_rank i64 numbers for each
+/// of the last three.
 llvm::Function* failure_report(TaskFunction& lowering);
 
 }  // namespace weir::codegen

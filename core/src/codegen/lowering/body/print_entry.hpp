@@ -8,8 +8,8 @@
 namespace weir::codegen {
 
 /// The function of the module that appends an entry of `values` words to a print buffer
-/// (ir/print_buffer.hpp): void (buffer, site, launch, max_rank loop indices, values), where the last two are
-/// i64.
+/// (ir/print_buffer.hpp). Its type is void (buffer, site, launch, max_rank loop indices, values); the last
+/// two are i64.
 llvm::Function* print_entry(TaskFunction& lowering, std::size_t values);
 
 }  // namespace weir::codegen

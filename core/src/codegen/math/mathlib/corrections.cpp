@@ -139,7 +139,7 @@ void correct(llvm::Module& module, const std::string& function, bool single, con
 }
 
 /// Results of 0 with the signs that OpenCL prescribes. For odd functions, libclc negates where x differs from
-/// |x|, or adds zeros of both signs; for functions of multiples of pi, it multiplies by the sign of a half
+/// |x|, or adds zeros of both signs. For functions of multiples of pi, it multiplies by the sign of a half
 /// turn.
 void add_signs_of_zero(llvm::Module& module) {
   for (const char* name : {"asin", "asinpi", "atan", "atanpi", "erf", "expm1"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pow: e^(y log x), in f32 with base 2. The logarithm and the product are in two floats, so that the rounding
-// of the exponent, which is multiplied by up to 128 in f32 and 745 in f64, has no visible effect.
+// pow: e^(y log x), in f32 with base 2. The logarithm and the product are in two floats. So the rounding of
+// the exponent, which is multiplied by up to 128 in f32 and 745 in f64, has no visible effect.
 #include <limits>
 
 #include "codegen/math/mathlib/own_functions.hpp"
