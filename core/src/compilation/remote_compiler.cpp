@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compilation/remote_compiler.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
 
-#include "compilation/failure_report.hpp"
 #include "compilation/library.hpp"
 #include "driver/trust/trust.hpp"
+#include "ir/printer.hpp"
+#include "temporary_file.hpp"
 
 namespace weir::compilation {
 namespace {
@@ -37,6 +41,20 @@ std::string describe(const std::optional<WorkerEnd>& end) {
     if (signal == SIGKILL) words += ", as the system does when memory runs out";
   }
   return end->words[0] ? fmt::format("{}: {}", words, end->words) : words;
+}
+
+/// Writes the text form of `kernel` to a new file in the temporary folder, which only this user may read, and
+/// returns its path; "" when that fails.
+std::string keep_for_report(const ir::Kernel& kernel) {
+  const char* const folder = secure_getenv("TMPDIR");
+  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/weir-failed-XXXXXX.weir";
+  const int file = mkostemps(path.data(), 5, O_CLOEXEC);
+  if (file < 0) return "";
+  const bool whole = write_all(file, ir::print(kernel, true));
+  close(file);
+  if (whole) return path;
+  unlink(path.c_str());
+  return "";
 }
 
 Error failure_of(const ir::Kernel& kernel, const codegen::Target& target, const std::string& reason) {

@@ -13,7 +13,6 @@
 #include "codegen/optimisation/passes.hpp"
 #include "codegen/targets/device_model.hpp"
 #include "codegen/targets/link.hpp"
-#include "codegen/targets/processor_names.hpp"
 #include "codegen/targets/target_features.hpp"
 #include "near_words.hpp"
 

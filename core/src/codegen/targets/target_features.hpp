@@ -6,8 +6,17 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include <string>
+#include <vector>
 
 namespace weir::codegen {
+
+/// The processors that LLVM generates code for with the target of `any`.
+inline std::vector<std::string> processor_names(const llvm::MCSubtargetInfo& any) {
+  std::vector<std::string> names;
+  for (const llvm::SubtargetSubTypeKV& processor : any.getAllProcessorDescriptions())
+    names.emplace_back(processor.Key);
+  return names;
+}
 
 /// Checks features named by a caller, "+a,-b". Throws Error{unsupported} for a feature that LLVM does not
 /// have, and for one that changes the processor of `plain` although `may_change` does not allow it. For most

@@ -10,8 +10,6 @@
 
 #include "runtime/memory/stream_cache.hpp"
 #include "runtime/streams/last_launch.hpp"
-#include "runtime/streams/stream_lease.hpp"
-#include "runtime/streams/stream_progress.hpp"
 #include "runtime/streams/submission_lock.hpp"
 
 namespace weir {
@@ -28,7 +26,45 @@ struct GridBarriers;
 struct PrintBuffer;
 struct StreamRecord;
 struct StreamRecords;
+struct StreamState;
 struct ValuePieces;
+
+/// Counts of submitted and completed work. Every submission updates them; the memory pool and waits read
+/// them.
+struct StreamProgress {
+  std::atomic<std::uint64_t> submitted{0};  ///< counted after each submission
+  std::atomic<std::uint64_t> completed{0};  ///< as last observed by the host
+  std::atomic<bool> unflushed{false};       ///< work was submitted since the last flush
+
+  /// Called after each submission to the driver stream.
+  void note_submission() noexcept {
+    submitted.fetch_add(1, std::memory_order_release);
+    if (!unflushed.load(std::memory_order_relaxed)) unflushed.store(true, std::memory_order_release);
+  }
+  void note_completion(std::uint64_t up_to) noexcept {
+    std::uint64_t seen = completed.load(std::memory_order_relaxed);
+    while (seen < up_to && !completed.compare_exchange_weak(seen, up_to, std::memory_order_release)) {
+    }
+  }
+  /// True if the host has observed the completion of all submissions.
+  bool all_completed() const noexcept {
+    const std::uint64_t now = submitted.load(std::memory_order_acquire);
+    return completed.load(std::memory_order_acquire) >= now;
+  }
+};
+
+/// The part of the state that only leased streams and their callers use; see leased_streams.cpp.
+/// `joined_into` is the caller that leased the stream last. Once that caller has passed `joined_at`, the
+/// leased stream is idle too.
+struct StreamLease {
+  std::int32_t slot = -1;  ///< position among the device's leased streams
+  std::atomic<StreamState*> joined_into{nullptr};
+  std::atomic<std::uint64_t> joined_at{0};
+  std::atomic<std::uint64_t> leased_at{0};  ///< reading of the manager's clock at the last lease
+  std::atomic<bool> failed{false};          ///< possibly broken; replaced on the next lease
+  /// Of a caller: the slots of leased streams that were joined into it since the host last waited, as bits.
+  std::atomic<std::uint64_t> joined_streams{0};
+};
 
 struct alignas(64) StreamState : StreamProgress {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
