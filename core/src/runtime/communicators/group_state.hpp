@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A group's membership and the thread that makes its calls. The calls of a communicator without streams
-// block, so they run on this thread, in the order of submission, which is the same on all ranks. A stream
-// waits for a call in a host callback; the wait is bounded by the work before the call and by the group's
-// limit.
+// block. So they run on this thread, in the order of submission, which is the same on all ranks. A stream
+// waits for a call in a host callback. The wait ends after the work before the call and the group's limit.
 #pragma once
 
 #include <weir/communicator.h>
@@ -42,7 +41,7 @@ class GroupState {
 
   using Function = std::function<weir_result(const weir_communicator_table&, weir_group, weir_status*)>;
 
-  /// How far a call has come.
+  /// The progress of a call.
   class Progress {
    public:
     /// Called by the stream's host callback when the stream has reached the call.

@@ -3,7 +3,7 @@
 // order of the streams.
 //
 // The ranks meet on the host when they submit: the communicator passes the number of each sent array, and
-// reports ranks that do not come. The receiver's stream waits for the sender's, copies, and the sender's
+// reports missing ranks. The receiver's stream waits for the sender's stream and copies; then the sender's
 // stream waits for the copy. No host waits for a device.
 #pragma once
 

@@ -34,7 +34,7 @@ class ThreadGroup {
   /// groups may have the same address.
   std::vector<std::optional<Device>> complete(const std::string& address);
 
-  /// Makes an offer known under the number that is returned, never 0.
+  /// Registers an offer and returns its number, never 0.
   std::uint64_t make(std::shared_ptr<Offer> offer);
   /// The offer of that number, which the caller must settle; null if it was withdrawn.
   std::shared_ptr<Offer> take(std::uint64_t number);

@@ -3,7 +3,7 @@
 // the stream's error record (ir/error_record.hpp), which the host can read. Each call on the stream checks
 // the record with one load and throws a recorded failure. The launch that failed may still run, and its other
 // iterations fail too. Its record therefore stays taken until the work submitted before the report has
-// completed; launches use the stream's second record meanwhile.
+// completed. Until then, launches use the stream's second record.
 #pragma once
 
 #include <weir/driver.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Automatic concurrency of the calls of a graph: which of them must run one after the other.
+// Automatic concurrency of the calls of a graph: the order that some of them need.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace weir::detail {
 
-/// Calls that are recorded one after the other in one branch, of which a bit each fits a word. Longer rows
-/// are cut, because each call is compared with all before it.
+/// The most calls of a row, which are recorded one after the other in one branch: a bit for each fits a word.
+/// Longer rows are cut, because each call is compared with all before it.
 inline constexpr std::size_t max_row_calls = 64;
 
 /// The end of the row of calls that begins with step `begin`: the next fork, branch or join, or the 65th

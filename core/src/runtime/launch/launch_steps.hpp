@@ -108,7 +108,7 @@ codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const 
 /// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
 LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values);
-/// Whether a loop of so many iterations takes at most as long in one block as in a launch of its own. If it
+/// Whether a loop of so many iterations takes at most as long in one block as in a separate launch. If it
 /// does, adds its operations to `operations`, which becomes the largest number if they are unknown.
 bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned, const LoopSpace& space,
                   std::uint64_t& operations) noexcept;
@@ -138,8 +138,8 @@ inline constexpr std::uint64_t operations_per_cpu_block = 10'000;
 std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
                           const CompiledTask& compiled, const LaunchValues& values) noexcept;
 
-/// Estimate of the bytes that a task moves between the device's memory and its processors. It counts, for
-/// each array, the elements that its iterations load and those that they store, each at most the whole array.
+/// Estimate of the bytes that a task moves between the device's memory and its processors. It counts the
+/// loaded and the stored elements of each array, each at most the whole array.
 std::uint64_t memory_traffic(const passes::Plan& plan, const passes::PlannedTask& task,
                              const LaunchValues& values) noexcept;
 

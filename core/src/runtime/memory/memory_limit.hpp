@@ -17,8 +17,8 @@ namespace weir::detail {
 ///   alternates between sizes finds them cached, and sizes not used recently do not add up.
 /// - the bytes of memory blocks that were evicted and requested again within the next `recall` driver
 /// allocations.
-///   Without this part, a program with many sizes would evict and allocate for ever. Requests that no evicted
-///   memory block would have served take their bytes off again. This part raises the sum to at most one
+///   Without this part, a program with many sizes would evict and allocate continuously. Requests that no
+///   evicted memory block would have served subtract their bytes. This part raises the sum to at most one
 ///   eighth of the device's memory, or of 8 GiB if that is unknown.
 ///
 /// Time counts driver allocations: the recent peak covers at least the last 64, at most the last 128.

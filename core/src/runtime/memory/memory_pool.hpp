@@ -8,12 +8,12 @@
 // several streams waits in `pending_` for one event of each.
 //
 // Policy. A request takes a cached memory block of its size class, else one of at most 1.25 times that class.
-// With the waste of the class itself, a memory block above 512 bytes is at most 1.41 times the requested
+// Together with the rounding to classes, a memory block above 512 bytes has at most 1.41 times the requested
 // bytes. The cached bytes are bounded, see memory_limit.hpp. The bound is enforced when memory is freed and
-// before the driver is asked for memory. Memory blocks freed longest ago return to the driver first. They
-// return at once if their work is done, else in the order of their stream, else when an event is reached. The
-// host never waits for that. Cached memory blocks are also returned before less than one sixteenth of the
-// device's memory is free.
+// before the driver allocates memory. Memory blocks freed longest ago return to the driver first. They return
+// at once if their work is done, else in the order of their stream, else when an event is reached. The host
+// never waits for that. Cached memory blocks are also returned before less than one sixteenth of the device's
+// memory is free.
 //
 // A borrowed memory block (borrowed_memory.cpp) contains memory of another owner. It is never cached: after
 // its last use, its owner's function is called.
@@ -109,13 +109,13 @@ class MemoryPool {
   /// the views of the array.
   void release(MemoryBlock* block) noexcept;
 
-  /// Adds an owner to the memory block of a live array. The memory stays as it is until release_share.
+  /// Adds an owner to the memory block of a live array, which keeps the memory until release_share.
   static void share(MemoryBlock& block) noexcept;
   /// Called once per share, by any thread.
   void release_share(MemoryBlock& block) noexcept;
-  /// Returns a memory block of `memory`. Calls `give_back` when the memory block is no longer used: on the
-  /// thread that releases it, or later on one that calls into the device. Everything submitted to `stream` so
-  /// far, by any library, precedes the first use. Throws Error, and then calls nothing.
+  /// Returns a memory block of `memory`. Calls `give_back` when the memory block is no longer used, on the
+  /// thread that releases it, or later on a thread that calls into the device. Everything submitted to
+  /// `stream` so far, by any library, precedes the first use. Throws Error, and then calls nothing.
   MemoryBlock* borrow(StreamState& stream, const weir_external_memory& memory,
                       std::function<void()> give_back);
   /// Submits to `stream`: its later work begins after all work so far that uses the memory block. Counts as a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of memory that nothing has written since its array was created, for debugged launches.
+// Marks of memory that was never written since its array was created, for debugged launches.
 #pragma once
 
 #include <cstdint>

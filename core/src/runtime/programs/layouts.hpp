@@ -10,9 +10,9 @@
 
 namespace weir::detail {
 
-/// The program for the layouts of `arguments`: `program` itself for Layout::struct_of_arrays() only, and
-/// otherwise a copy of it, made by the first caller, that `program` owns. Copies count launches together. A
-/// program that is debugged has copies of its own, which check more indices.
+/// The program for the layouts of `arguments`. If all are Layout::struct_of_arrays(), it is `program` itself,
+/// otherwise a copy that `program` owns; the first caller makes the copy. Copies count launches together. A
+/// debugged program has separate copies, which check more indices.
 const std::shared_ptr<ProgramState>& for_layouts(const std::shared_ptr<ProgramState>& program,
                                                  std::span<const LaunchArgument> arguments);
 

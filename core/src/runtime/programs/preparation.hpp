@@ -2,7 +2,7 @@
 // Programs that are compiled in the background.
 //
 // Threads start with the first job and end with the last, at most one per processor. Each compiles as a
-// launch does (compiled_for in program_state.hpp), so a launch that needs the code meanwhile waits for it.
+// launch does (compiled_for in program_state.hpp), so a launch that needs the code waits for it.
 //
 // The end of the process waits for driver calls of these threads, not for code generation, which may take
 // minutes.
@@ -48,7 +48,8 @@ void forget_preparations() noexcept;
 
 /// The end of the process does not wait for this background thread from now on. No effect on other threads.
 void leave_driver() noexcept;
-/// Ends this. Throws Error{system} if the process is ending: the thread must not call drivers.
+/// Ends the effect of leave_driver(). Throws Error{system} if the process is ending; the thread must not call
+/// drivers then.
 void return_to_driver();
 
 /// Calls `work`, which calls no driver, and returns its result.

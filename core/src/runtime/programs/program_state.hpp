@@ -59,12 +59,12 @@ struct DeviceProgram {
   ~DeviceProgram();
 };
 
-/// Which of a program's codes a launch takes.
+/// The variant of a program's code that a launch takes.
 struct LaunchVariant {
   codegen::LaunchAssumptions assumptions;  ///< that the launch meets
   bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
   bool phases = false;       ///< consecutive tasks are the phases of one; see passes::PlanOptions
-  bool cooperative = false;  ///< repeats that only the device can end run on the whole grid
+  bool cooperative = false;  ///< repeats that end on the device run on the whole grid
 
   static constexpr std::uint32_t count = 8 * codegen::LaunchAssumptions::sets;
   constexpr std::uint32_t number() const noexcept {

@@ -51,8 +51,8 @@ class StreamManager {
   void wait(StreamState& stream, StreamState& other);
   /// As wait, for a leased stream of the launch that holds the caller's submission lock.
   void join(StreamState& caller, StreamState& leased);
-  /// Returns an event recorded after all work so far of the stream in `slot`, retired or not; null when that
-  /// work is known to be done. The caller releases the event.
+  /// Returns an event recorded after all work so far of the stream in `slot`, which may be retired; null if
+  /// that work is known to be done. The caller releases the event.
   EventState* mark(std::uint32_t slot);
 
   /// Starts batched work of all streams of this device, and of all devices when any stream waits across
@@ -63,7 +63,7 @@ class StreamManager {
   void synchronize(StreamState& stream);
   /// The same for a stream that the caller has pinned, which may have been destroyed since.
   void synchronize(const StreamPin& pinned, StreamState& stream);
-  /// Waits for one stream where no error can be reported; a failed wait is retried.
+  /// Waits for one stream where errors cannot be reported; a failed wait is retried.
   void wait_for_all_of(StreamState& stream) noexcept;
   /// Runs `wait`, which waits for the stream. If it throws, waits for the stream again before rethrowing,
   /// because unwinding may free memory that the stream's work uses.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards that keep a stream's driver handle alive during a call, although another thread may destroy the
-// stream.
+// Guards that keep a stream's driver handle alive during a call while another thread destroys the stream.
 #pragma once
 
 #include "runtime/devices/device_state.hpp"
