@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the arrays that algorithms work on.
+// Checks of the arrays of algorithms.
 #pragma once
 
 #include <initializer_list>

@@ -7,13 +7,13 @@
 
 namespace weir::algorithms {
 
-/// Consecutive elements that one iteration works through.
+/// Consecutive elements that one iteration processes.
 struct Chunks {
   std::int64_t size;
   std::int64_t count;
 };
-/// Chunks whose size depends on the number of elements only, so that the order of combination does too: those
-/// of reductions (ir/task.hpp).
+/// Chunks whose size, and so the order of combination, depends on the number of elements only: those of
+/// reductions (ir/task.hpp).
 Chunks fixed_chunks(std::uint64_t elements);
 /// At most as many chunks as keep the device busy, and at most `limit`.
 Chunks device_chunks(const Device& device, std::uint64_t elements, std::uint64_t limit);

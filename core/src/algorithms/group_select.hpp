@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection by groups. A first kernel marks the chosen elements, a bit each, and counts those of each range.
-// From the marks of a tile, each sub-group then computes where its elements go, without waiting for others.
+// From the marks of a tile, each sub-group then computes the places of its elements, without waiting for
+// others.
 #pragma once
 
 #include "algorithms/chunks.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the kernels for GPUs, which are made of groups of threads. A group works through a range of tiles.
-// Its threads load a tile with adjacent addresses, and exchange it in shared memory, after which each thread
-// has consecutive elements.
+// Parts of the kernels for GPUs, which consist of groups of threads. A group processes a range of tiles. Its
+// threads load a tile with adjacent addresses, and exchange it in shared memory, after which each thread has
+// consecutive elements.
 #pragma once
 
 #include <deque>
@@ -15,10 +15,9 @@ namespace weir::algorithms {
 /// Whether algorithms use their kernels of groups: on devices that are not CPUs and run groups of this size,
 /// and everywhere if WEIR_ALGORITHM_GROUPS is set. Throws Error{invalid} if its value is not a number.
 bool uses_groups(const Device& device);
-/// Whether a group may wait for what another one does that began before it: once begun, groups run on until
-/// they end. CUDA, HIP and the CPU driver do so; Vulkan promises nothing. Also whether the device has the
-/// shared memory of such kernels, max_waiting_group_bytes. False if WEIR_ALGORITHM_GROUPS is a number above
-/// 0.
+/// Whether a group may wait for a group that began before it. That requires that groups run until they end,
+/// as on CUDA, HIP and the CPU driver; Vulkan does not guarantee it. The device must also have the shared
+/// memory of such kernels, max_waiting_group_bytes. False if WEIR_ALGORITHM_GROUPS is a number above 0.
 bool groups_may_wait(const Device& device);
 
 /// Consecutive elements for each group, a multiple of a tile. The number of ranges keeps the device busy; it
@@ -38,7 +37,7 @@ using Word = std::conditional_t<(sizeof(T) >= 4), T,
                                 std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
 
 /// Elements of a tile for each thread. A tile of 4,096 elements of 4 bytes, or 2,048 of 8, takes 17 KiB, so
-/// that a multiprocessor with 64 KiB holds several groups. One element in 17 is unused: with it, neither
+/// that a multiprocessor with 64 KiB holds several groups. One element in 17 is unused, so that neither
 /// adjacent elements nor the first elements of all threads are in one bank.
 template <class W>
 inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;

@@ -91,7 +91,7 @@ void for_word_type(const AnyArrayView& words, const Action& action) {
   }
 }
 
-/// The element that changes no other one.
+/// The identity element.
 template <class T>
 T identity(Combine combine) {
   using Limits = std::numeric_limits<T>;

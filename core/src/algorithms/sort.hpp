@@ -9,7 +9,7 @@ namespace weir::algorithms {
 /// Bits of a digit, and values of the digit of one pass.
 inline constexpr std::int64_t digit_bits = 8, digits = 1 << digit_bits;
 
-/// How the bits of a key give its place.
+/// The order of a key by its bits.
 struct KeyOrder {
   ScalarType type;
   bool descending;

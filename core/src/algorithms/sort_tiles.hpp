@@ -30,8 +30,8 @@ class TilePlaces {
  public:
   explicit TilePlaces(const Index& thread) : thread_(thread), counters_(thread / row * digits) {}
 
-  /// Ranks the keys of each sub-group; equal digits keep their order. Returns how many keys of the tile have
-  /// the thread's number as their digit. Overwrites `masks`, shared words that are free until then.
+  /// Ranks the keys of each sub-group; equal digits keep their order. Returns the number of the tile's keys
+  /// whose digit is the thread's number. Overwrites `masks`, shared words that are free until then.
   template <class W, std::size_t Words>
   Value<std::uint32_t> count(const std::vector<Value<std::uint32_t>>& digit, const Shared<W, Words>& masks) {
     constexpr std::int64_t sets = std::min<std::int64_t>(std::int64_t(Words) / counters, min_sets);
@@ -76,7 +76,7 @@ class TilePlaces {
     for (std::int64_t r = 0; r < rows; ++r) sum += counts_[r * digits + thread_];
     return sum;
   }
-  /// Where the run of that digit begins, given what count() returned. A barrier is owed before place().
+  /// The begin of the run of that digit, from the result of count(). Call a barrier before place().
   Value<std::uint32_t> begin(const Value<std::uint32_t>& count) const {
     const Value<std::uint32_t> begin = scan_.sum(thread_, count).before;
     Var<std::uint32_t> next = begin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this process keeps generated code, and whether it does.
+// The folder in which this process keeps generated code, if it does.
 #pragma once
 
 #include <cstdint>

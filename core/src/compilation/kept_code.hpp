@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated code as it is kept in entries of the compile cache and of packs.
+// Generated code in entries of the compile cache and of packs.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace weir::compilation {
 /// `lines` is CanonicalRequest::lines of the request that `object` was made for.
 std::string encode_kept(const codegen::CodeObject& object, std::uint64_t lines);
 
-/// The object, without its source lines if they are not those of the program that asks, whose hash is
-/// `lines`. Nothing for bytes that are no code of `tasks` tasks.
+/// The object. Without source lines if they are not those of the calling program, whose hash is `lines`.
+/// Nothing for bytes that are no code of `tasks` tasks.
 std::optional<codegen::CodeObject> decode_kept(std::string_view bytes, std::uint64_t lines,
                                                std::size_t tasks);
 

@@ -16,7 +16,7 @@ struct MachineCode {
   std::string format, target, bytes;
 };
 
-/// What determines machine code besides the code object that it is made of.
+/// The inputs of a vendor's compiler besides the code object.
 struct VendorCompiler {
   std::string_view driver, driver_version;  ///< of Weir's driver
   std::string_view vendor, vendor_version;  ///< of the vendor's runtime

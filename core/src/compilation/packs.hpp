@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packs of this process: read-only caches, in which launches look before the cache on disk.
+// The packs of this process: read-only caches, which launches search before the cache on disk.
 #pragma once
 
 #include <sys/stat.h>
@@ -53,8 +53,8 @@ std::vector<LoadedPack> packs();
 /// Finds code for all `groups` in the packs of this process, and calls `accept` with it until it returns
 /// true. `loads` are the targets of the device, in its order, with the assumptions of the launch. Code for a
 /// target that the device lists comes first, then that for other targets of its formats, which its driver
-/// may refuse. Leaves out code that needs features or blocks that the device lacks. Returns whether some was
-/// accepted.
+/// may refuse. Leaves out code that needs features or blocks that the device lacks. Returns whether some code
+/// was accepted.
 bool find_packed(const ir::Kernel& kernel, std::span<const TaskGroup> groups,
                  std::span<const codegen::Target> loads,
                  const std::function<bool(std::vector<codegen::CodeObject>&&)>& accept);

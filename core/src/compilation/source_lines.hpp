@@ -5,7 +5,7 @@
 
 namespace weir::compilation {
 
-/// Removes the source lines from generated code, so that no debugger shows those of another program.
+/// Removes the source lines from generated code, so that debuggers do not show those of another program.
 void remove_source_lines(codegen::CodeObject& object);
 
 }  // namespace weir::compilation

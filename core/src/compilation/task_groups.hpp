@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's tasks in groups that are compiled apart: several at once, and each kept on its own.
+// A kernel's tasks in groups that are compiled separately: several at once, each in its own cache entry.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ namespace weir::compilation {
 
 using TaskGroup = std::span<const ir::Task* const>;
 
-/// Cuts `tasks` into consecutive groups. A group ends with the task that brings it to group_statements, so
-/// long tasks are compiled apart and short ones share the fixed costs of a module. Depends on the tasks only:
-/// machines with other numbers of processors find the same code in the cache.
+/// Cuts `tasks` into consecutive groups. A group ends with the task that brings it to group_statements. So
+/// long tasks are compiled separately, and short ones share the fixed costs of a module. Depends on the tasks
+/// only: machines with other numbers of processors find the same code in the cache.
 std::vector<TaskGroup> task_groups(TaskGroup tasks);
 inline constexpr std::size_t group_statements = 64;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of an array in device memory: where they are, copies of them, and messages with them.
+// Boxes of an array in device memory: their places, copies of them, and messages with them.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,7 @@ std::vector<std::int64_t> extents_of(const Box& box, std::size_t dimensions);
 void copy_box(const StreamRef& stream, const AnyArrayView& to, const Box& to_at, const AnyArrayView& from,
               const Box& from_at);
 
-/// Messages with boxes. A box that is not contiguous is packed into memory of its own, because a message is
+/// Messages with boxes. A box that is not contiguous is packed into separate memory, because a message is
 /// contiguous. Empty boxes are no messages.
 class BoxMessages {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of cuts: by themselves, and between ranks.
+// Checks of cuts, on one rank and between ranks.
 #pragma once
 
 #include <weir/distributed.hpp>

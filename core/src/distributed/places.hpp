@@ -6,11 +6,11 @@
 
 namespace weir::distributed {
 
-/// Places along the dimension of each cut, whose product is `ranks`. Numbers that `cuts` leaves open are
-/// those with the fewest elements in the halos of a rank, counting a halo of 0 as 1. Among equal ones, those
-/// with more ranks along earlier dimensions are chosen, because their halos are contiguous. Pieces that are
-/// narrower than the halo are chosen only if there are no others. Throws Error{invalid} if `cuts` allows no
-/// grid.
+/// Places along the dimension of each cut, whose product is `ranks`. Numbers that `cuts` does not give are
+/// chosen for the fewest elements in the halos of a rank, counting a halo of 0 as 1. Among equal choices,
+/// those with more ranks along earlier dimensions are taken, because their halos are contiguous. Pieces that
+/// are narrower than the halo are chosen only if there are no others. Throws Error{invalid} if `cuts` allows
+/// no grid.
 std::vector<std::uint32_t> places_of(CutList cuts, std::span<const std::int64_t> extents,
                                      std::uint32_t ranks);
 

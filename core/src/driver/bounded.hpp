@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// The text in a fixed-size field. A driver's strings are not trusted to be terminated.
+/// The text in a fixed-size field. A driver's strings may lack their terminating zero.
 template <std::size_t N>
 std::string_view bounded(const char (&text)[N]) noexcept {
   return {text, strnlen(text, N)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters: arrays to which a loop only adds. Where no other argument is the same memory, generated code may
-// count in memory of its own and add the counts to the array at the end.
+// Counters: arrays to which a loop only adds. If no other argument is the same memory, generated code may
+// count in private memory and add the counts to the array at the end.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ inline void set_group(Statement& loop, std::span<const std::uint64_t> extents) n
   for (std::size_t d = 0; d < extents.size(); ++d) loop.immediate |= extents[d] << (16 * d);
 }
 
-/// Whether the threads of a sub-group, of Statement::immediate threads, read the local of one another.
+/// Whether the threads of a sub-group, of Statement::immediate threads, read a local of each other.
 constexpr bool is_exchange(Op op) noexcept {
   return op == Op::shuffle || op == Op::ballot;
 }
@@ -56,7 +56,7 @@ constexpr bool is_collective(Op op) noexcept {
   return op == Op::barrier || is_exchange(op);
 }
 
-/// Which values are the same in all threads of a group, and which statements all of them reach together. A
+/// The values that are equal in all threads of a group, and the statements that all of them reach together. A
 /// value is uniform if it is computed from constants, arguments, extents, the launch key, indices of groups,
 /// indices of uniform loops, and uniform locals. Such a local only ever holds uniform values, set in uniform
 /// control flow.

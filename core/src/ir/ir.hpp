@@ -134,18 +134,18 @@ struct Parameter {
   Location location;
 };
 
-/// The threads that a multiprocessor of any supported GPU runs at most.
+/// The largest number of threads of a multiprocessor of any supported GPU.
 inline constexpr std::uint32_t max_resident_threads = 2048;
 
 /// Settings that change the generated code in addition to the statements. Part of the text form and of the
 /// hash.
 struct Options {
-  bool fast_math = false;     ///< gives up "same bits everywhere" for speed
-  bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
-  bool no_fusion = false;     ///< each loop stays a task of its own
-  bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
-  bool no_concurrency = false;             ///< only the stream blocks of a `region` run at the same time
-  bool deterministic = false;              ///< atomics have equal results in every order; see determinism.hpp
+  bool fast_math = false;       ///< faster; results may differ between devices
+  bool check_bounds = false;    ///< an index outside its array fails the launch like an assert
+  bool no_fusion = false;       ///< each loop stays a separate task
+  bool no_phases = false;       ///< short loops stay separate tasks, unless only the device can repeat them
+  bool no_concurrency = false;  ///< only the stream blocks of a `region` run at the same time
+  bool deterministic = false;   ///< atomics have equal results in every order; see determinism.hpp
   std::uint32_t min_resident_threads = 0;  ///< that a multiprocessor's registers hold; 0: no bound
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each operation may be.
+// The permitted places of each operation.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,8 @@ static_assert(offsetof(PrintHeader, lost) == 4 && offsetof(PrintHeader, capacity
 
 /// Operands of one print.
 inline constexpr std::size_t max_printed_values = 64;
-/// `claimed` cannot wrap around: threads that find the buffer full do not add to it, and those that claim at
-/// the same time are fewer than 2^24.
+/// `claimed` cannot wrap around: threads do not add to it if the buffer is full, and fewer than 2^24 threads
+/// claim at the same time.
 inline constexpr std::uint32_t max_print_words = 1u << 29;
 
 }  // namespace weir::ir

@@ -10,7 +10,7 @@
 
 namespace weir::ir {
 
-/// A part of a format: literal text, or where a value goes.
+/// A part of a format: literal text, or the place of a value.
 struct PrintPiece {
   bool is_value = false;
   std::string text;  ///< the literal text without doubled braces, or the value's specification: "08.3f"

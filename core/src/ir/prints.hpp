@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which statements print.
+// Recognises statements that print.
 #pragma once
 
 #include <algorithm>

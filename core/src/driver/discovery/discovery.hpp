@@ -17,7 +17,7 @@
 
 namespace weir {
 
-/// Only one thread may call examine at a time; other threads may call known meanwhile.
+/// Only one thread may call examine at a time; other threads may call known at the same time.
 class Discovery {
  public:
   /// `inspect` describes each driver from a separate process and loads none here where that is possible.

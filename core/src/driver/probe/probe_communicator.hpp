@@ -11,7 +11,7 @@
 
 namespace weir {
 
-/// Takes the table from the library's `entry` and asks the communicator for its description. Calls `begin`
+/// Takes the table from the library's `entry` and queries the communicator's description. Calls `begin`
 /// before each step. Throws Refusal.
 void take_communicator(Candidate& candidate, const Manifest& manifest, void* entry,
                        const std::function<void(ProbeStep)>& begin);

@@ -36,7 +36,7 @@ inline std::string abi_remedy(PluginKind kind, std::uint32_t newest) {
              : fmt::format("update Weir, or install an older version of the {}", terms_of(kind).name);
 }
 
-/// Ends the text inside its array, whatever a plugin wrote.
+/// Terminates a plugin's text inside its array.
 template <std::size_t N>
 void terminate(char (&text)[N]) {
   text[N - 1] = '\0';

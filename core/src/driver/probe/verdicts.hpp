@@ -38,8 +38,8 @@ class Verdicts {
 
   void add(const std::string& key, const ProbeOutcome& outcome);
 
-  /// Writes the new verdicts, and those that other processes have written meanwhile, to a new file that
-  /// replaces the old one atomically.
+  /// Writes the new verdicts, and those that other processes have written since, to a new file that replaces
+  /// the old one atomically.
   void save() noexcept;
 
   /// The reason why verdicts are not recorded, or why the recorded ones are ignored; empty without a problem.

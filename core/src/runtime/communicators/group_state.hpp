@@ -66,8 +66,8 @@ class GroupState {
     Function function;
     std::shared_ptr<const Staged> staged;  ///< null for calls of the host
     StreamState* stream = nullptr;
-    /// The stream's callback says when the call begins, and waits for its end. The group's thread must not
-    /// call the GPU's driver then: the driver may hold a lock while it waits for the callback.
+    /// The stream's callback begins the call and waits for its end. The group's thread must not call the
+    /// GPU's driver then, because the driver may hold a lock while it waits for the callback.
     bool in_callback = false;
     std::shared_ptr<Progress> progress = std::make_shared<Progress>();
   };

@@ -40,8 +40,8 @@ class ThreadGroup {
   std::shared_ptr<Offer> take(std::uint64_t number);
   /// The receiver has submitted its copy, or will not.
   void settle(Offer& offer, std::shared_ptr<const Event> copied);
-  /// Waits until the offer is settled. The receiver has its number, so that is soon, whatever happens to the
-  /// group. Afterwards the receiver does not use the array's handle.
+  /// Waits until the offer is settled. The receiver has its number, so the wait is short even if the group
+  /// fails. Afterwards the receiver does not use the array's handle.
   void wait(const Offer& offer);
   /// Withdraws the offer. False if it was taken.
   bool withdraw(std::uint64_t number);

@@ -32,7 +32,7 @@ struct DeviceState final : DriverCaller {
   bool opened() const noexcept { return handle_.load(std::memory_order_acquire) != nullptr; }
   bool has(Capability capability) const noexcept { return info.has(capability); }
   /// True if the device's memory and code must stay until the process ends. A lost device reports its work as
-  /// over although it may still use them.
+  /// complete although that work may still use them.
   bool keeps_resources() const noexcept { return lost(); }
 
   /// Throws Error{system} in a child of a fork, see forked().

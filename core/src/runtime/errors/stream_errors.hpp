@@ -31,8 +31,8 @@ class FailureSource {
   virtual std::shared_ptr<const PrintSite> print(std::uint32_t) const { return nullptr; }
 };
 
-/// Reserves `count` site numbers and returns the first. The source outlives forget_failure_sites for a while,
-/// so that a failure can be reported after its kernel was destroyed.
+/// Reserves `count` site numbers and returns the first. The source outlives forget_failure_sites for some
+/// time, so that a failure can be reported after its kernel was destroyed.
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source);
 void forget_failure_sites(std::uint32_t first) noexcept;
 /// The print of that site; null if it belongs to no kernel that is still known.
@@ -109,8 +109,8 @@ void throw_failure_after_wait(StreamState& stream);
 [[noreturn]] void throw_copied_failure(StreamState& stream, std::uint64_t generation, StreamRecord& record,
                                        const ir::ErrorRecord& copy);
 
-/// True if a query or wait with that result means that the work is over: done, or ended by a failure of its
-/// own. Other failures do not show whether the work ended, so its memory must not be reused yet.
+/// True if a query or wait with that result means that the work has ended, with success or by its own
+/// failure. Other failures do not show whether the work ended, so its memory must not be reused yet.
 bool work_is_over(weir_result result) noexcept;
 
 /// Clears the records of a stream that is no longer used.

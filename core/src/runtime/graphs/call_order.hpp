@@ -28,8 +28,8 @@ struct RowOrder {
 /// The order that a row needs. Two calls keep their order
 ///
 /// - if one writes memory that the other reads or writes;
-/// - if what one does is unknown (a kernel that is not in IR form), if its order shows (asserts, prints), or
-///   if it has repetitions or the option no_concurrency;
+/// - if the accesses of one are unknown (a kernel that is not in IR form), its order is observable (asserts,
+///   prints), or it has repetitions or the option no_concurrency;
 /// - if no gain is expected from running them at once; see launch_model.hpp.
 RowOrder order_of(const GraphState& graph, std::span<const GraphStep> row);
 

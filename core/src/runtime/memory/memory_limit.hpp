@@ -15,8 +15,7 @@ namespace weir::detail {
 ///
 /// - the recent peak of bytes in use, at least 64 MiB and at most half of the device's memory. A program that
 ///   alternates between sizes finds them cached, and sizes not used recently do not add up.
-/// - the bytes of memory blocks that were evicted and requested again within the next `recall` driver
-/// allocations.
+/// - the bytes of memory blocks that were evicted, and requested again within `recall` driver allocations.
 ///   Without this part, a program with many sizes would evict and allocate continuously. Requests that no
 ///   evicted memory block would have served subtract their bytes. This part raises the sum to at most one
 ///   eighth of the device's memory, or of 8 GiB if that is unknown.

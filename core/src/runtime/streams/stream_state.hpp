@@ -53,9 +53,8 @@ struct StreamProgress {
   }
 };
 
-/// The part of the state that only leased streams and their callers use; see leased_streams.cpp.
-/// `joined_into` is the caller that leased the stream last. Once that caller has passed `joined_at`, the
-/// leased stream is idle too.
+/// State for leased streams and their callers; see leased_streams.cpp. `joined_into` is the caller that
+/// leased the stream last. Once that caller has passed `joined_at`, the leased stream is idle too.
 struct StreamLease {
   std::int32_t slot = -1;  ///< position among the device's leased streams
   std::atomic<StreamState*> joined_into{nullptr};
