@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of libweir-codegen, which the helper program weir-codegen opens, so that LLVM stays out of
-// the processes that use Weir. One C symbol returns the interface; all else is C++ of the same build.
+// The interface of libweir-codegen. The helper program weir-codegen opens it, so that LLVM is not loaded into
+// programs. One C symbol returns the interface; all else is C++ of the same build.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct LaunchAssumptions {
   bool no_alias = false;
   /// Every loop's bounds are known to the host and fit an i32, and the product of its extents is below 2^30.
   /// Every extent of an array is below 2^31, and so is the product of its extents and its element's
-  /// components. Extents of 0 count as 1 in these products, so that no part of a product overflows before it
-  /// is multiplied by 0.
+  /// components. Extents of 0 count as 1 in these products, because a part of the product may overflow before
+  /// it is multiplied by 0.
   bool index32 = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;

@@ -95,9 +95,8 @@ class Uniformity {
 ///  - Locals used by several `threads` blocks are declared around them with component 1: each thread has its
 ///    own. Component 2 also skips the initial zero.
 ///  - Values cross from one block to another in such locals, or are computed again.
-///  - If a thread can end early, by a failure or by `continue`, blocks have immediate 1, and their index
-///  names
-///    a boolean local per thread. A thread that ends sets it, and skips all later blocks.
+///  - If a thread can end early, by a failure or by `continue`, blocks have immediate 1. Their index names a
+///    boolean local per thread. A thread that ends sets it, and skips all later blocks.
 ///  - A `shuffle` or `ballot` is in a block of its own, which all threads run.
 /// `loop.index` becomes 1. Ids for new values and locals are taken from the counters.
 void split_group(Statement& loop, bool check_bounds, std::uint32_t& value_count, std::uint32_t& local_count);

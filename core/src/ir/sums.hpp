@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums: atomic additions by which all iterations of a loop add floats to one element. Where no other argument
-// is the same memory, generated code may add in registers and to the element at the end.
+// Sums: atomic additions by which all iterations of a loop add floats to one element. If no other argument is
+// the same memory, generated code may add in registers first, and to the element at the end.
 #pragma once
 
 #include <vector>

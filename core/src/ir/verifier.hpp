@@ -13,7 +13,7 @@
 
 namespace weir::ir {
 
-/// Limits for every kernel, so that code that uses kernels needs no size checks of its own.
+/// Limits for every kernel, so that users of kernels need no size checks.
 inline constexpr std::size_t max_parameters = 256;
 inline constexpr std::size_t max_nesting = 128;               ///< statement blocks inside statement blocks
 inline constexpr std::size_t max_repeats = 8;                 ///< `repeat` inside `repeat`

@@ -24,7 +24,7 @@ Accesses accesses_of(const ir::Statement& loop);
 
 /// The dependence between two loops, of which the first comes before the second.
 struct Dependence {
-  /// False when no iteration of the one touches memory that an iteration of the other writes.
+  /// False if no iteration of one loop accesses memory that an iteration of the other writes.
   bool exists = false;
   /// Pairs of loop indices, one of the first loop and one of the second, by their symbols. The two are equal
   /// in any two iterations that depend on each other. If all indices of both are paired in order, the
@@ -38,16 +38,14 @@ struct Dependence {
 
 /// Compares all accesses of both, which are loops or other statements of the kernel of `forms`.
 ///  - Loads do not depend on loads, nor accesses to different components of an element on each other.
-///  - Two atomics of one kind on integers may change their order when no statement uses their old values,
-///  except
-///    exchanges. All other atomics are ordered with every access to their array, whatever the index: an
-///    atomic access and a plain one to the same element need the end of a task between them on some devices.
+///  - Two atomics of one kind on integers, except exchanges, may change their order if no statement uses
+///    their old values. All other atomics are ordered with every access to their array, at any index. On some
+///    devices, an atomic access and a plain one to the same element need the end of a task between them.
 ///  - Different parameters may be the same memory unless all launches have no alias.
-///  - Other accesses meet where their indices are equal. Indices are compared as linear forms modulo 2^64, so
-///    that arithmetic that wraps is compared as it is computed. Loaded indices and quotients are symbols that
-///    differ between iterations, and say nothing.
-/// Random numbers and reductions touch no array; the order within a reduction does not depend on its
-/// neighbours.
+///  - Other accesses meet where their indices are equal. Indices are compared as linear forms modulo 2^64, as
+/// wrapping arithmetic computes them. Loaded indices and quotients are symbols that differ between
+/// iterations, so they prove nothing. Random numbers and reductions touch no array; the order within a
+/// reduction does not depend on its neighbours.
 Dependence find_dependence(const LinearForms& forms, const ir::Kernel& kernel, const Accesses& first,
                            const Accesses& second, const FusionAssumptions& known);
 

@@ -21,7 +21,7 @@ struct LocalUse {
   bool set = false;
 };
 
-/// Consecutive statements between loops, one loop, or a place where a `repeat` decides.
+/// Consecutive statements between loops, one loop, or a decision of a `repeat`.
 struct Segment {
   enum class Kind : std::uint8_t {
     serial,
@@ -109,7 +109,7 @@ struct Draft {
   }
 };
 
-/// True for operations whose result does not depend on when they run.
+/// True for operations whose result does not depend on the time of execution.
 bool is_pure(ir::Op op) noexcept;
 
 /// Whether a statement, or one in its bodies, can fail a launch.

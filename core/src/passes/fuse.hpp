@@ -47,8 +47,8 @@ struct FusionDecision {
 struct FusedKernel {
   ir::Kernel kernel;
   MergedLoops merged;
-  /// Of each pair of neighbours in each stream block. What `shared_index` decides replaces what `same_space`
-  /// decided.
+  /// Of each pair of neighbours in each stream block. Decisions of `shared_index` replace those of
+  /// `same_space`.
   std::vector<FusionDecision> decisions;
 };
 

@@ -24,9 +24,9 @@ struct LinearForm {
   friend bool operator==(const LinearForm&, const LinearForm&) = default;
 };
 
-/// The forms of all values of a verified kernel, or of a task of one. Equal forms mean equal values, as far
-/// as the symbols in them are: an operation without side effects on equal operands is one symbol, wherever it
-/// occurs. The kernel must not change while this is used.
+/// The forms of all values of a verified kernel, or of a task of one. Equal forms mean equal values if their
+/// symbols have equal values. An operation without side effects on equal operands is one symbol at all its
+/// places. The kernel must not change while this is used.
 class LinearForms {
  public:
   explicit LinearForms(const ir::Kernel& kernel) : LinearForms(kernel.body, kernel.value_count) {}

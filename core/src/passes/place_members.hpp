@@ -12,9 +12,9 @@ namespace weir::passes {
 
 /// Rewrites the members of struct arrays for `layouts`, one for each of `structs`. A member of an array of
 /// structs or of blocks becomes an array of scalars with two dimensions. The first is the row, which is a
-/// struct or a block; the second is the scalar in the row. Members of Layout::struct_of_arrays() stay as they
-/// are. With `check`, assertions check the indices that the new ones contain, which no bound of the new
-/// arrays limits.
+/// struct or a block; the second is the scalar in the row. Members of Layout::struct_of_arrays() do not
+/// change. With `check`, assertions check the indices of structs and of fixed arrays, which the bounds of the
+/// new arrays do not limit.
 void place_members(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
                    std::span<const Layout> layouts, bool check);
 

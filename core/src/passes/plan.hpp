@@ -116,15 +116,15 @@ struct Plan {
 /// The memory traffic of an iteration; nothing if an inner loop accesses an array, as its share is unknown.
 std::optional<std::uint64_t> bytes_per_iteration(const PlannedTask& task) noexcept;
 
-/// The task of a plan with each loop a task that runs the loop at `location`; null if there is none.
+/// The task that runs the loop at `location`, in a plan in which each loop is a task; null if there is none.
 const PlannedTask* find_loop(const Plan& separate, const ir::Location& location) noexcept;
 
 /// How a plan may differ from the kernel as written.
 struct PlanOptions {
   Fusion fusion = Fusion::none;
   FusionAssumptions known{};  ///< properties of launches that merging may rely on
-  /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition only the device
-  /// knows is always one task.
+  /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition is computed on
+  /// the device is always one task.
   bool phases = false;
   /// Makes the tasks of such a `repeat` cooperative. Not with `phases`.
   bool cooperative = false;

@@ -139,8 +139,8 @@ inline Value* unless(Builder& b, Value* special, const std::function<Value*()>& 
   return result;
 }
 
-/// The quotient and the square root, rounded to nearest even, without the device's own. `device` says which
-/// other operations they may use.
+/// The quotient and the square root, rounded to nearest even, without the device's instructions for these.
+/// `device` lists the other operations that they may use.
 Value* exact_quotient(Builder& b, Value* x, Value* y, const ExactOperations& device);
 Value* exact_root(Builder& b, Value* x, const ExactOperations& device);
 /// x[0] * x[1] + x[2], rounded once.

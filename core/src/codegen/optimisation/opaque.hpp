@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that LLVM's instruction selection for AMD GPUs cannot look into.
+// Values that are opaque to LLVM's instruction selection for AMD GPUs.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -60,15 +60,15 @@ class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
 };
 
 /// Compiles functions that load or store eight bytes under a mask without AVX512DQ. With it, LLVM 22 extends
-/// the mask with KMOVB, which its register allocator takes for a copy. If the result is spilled, bits beyond
-/// the eighth stay, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run after
-/// vectorisation. On x86-64 only.
+/// the mask with KMOVB, which its register allocator treats as a copy. If the result is spilled, bits beyond
+/// the eighth remain, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run
+/// after vectorisation. On x86-64 only.
 class NoMaskExtension : public llvm::PassInfoMixin<NoMaskExtension> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// The operations that a device rounds correctly, and of which its compiler makes correct code.
+/// The operations that a device rounds correctly and its compiler translates correctly.
 struct ExactOperations {
   bool f32_divide = false, f64_divide = false;
   bool f32_sqrt = false, f64_sqrt = false;
@@ -92,10 +92,10 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 
 /// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
 /// `0 - x` as the negation of x when an instruction uses the difference. For x = +0 this gives -0 instead of
-/// +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes `x + 0` as
-/// x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With Zeros::all, zeros
-/// of both signs are therefore hidden in products, quotients and fma, and where a variable, a parameter or a
-/// result receives them. Must run last, on AMD GPUs and Vulkan devices only.
+/// +0 (tests/evidence/amdgpu-zero.md). It turns `-x + 0` into such a difference. Mesa's llvmpipe simplifies
+/// `x + 0` to x and `x * 0` to 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With
+/// Zeros::all, zeros of both signs are therefore hidden in products, quotients and fma, and where a variable,
+/// a parameter or a result receives them. Must run last, on AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };
@@ -107,9 +107,9 @@ class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
 };
 
 /// Selects the smaller or larger of a float and a zero by a comparison that includes equality.
-/// LLVM 22 takes `x < 0 ? x : 0` for a minimum, and `x > -0 ? x : -0` for a maximum. Instructions for these
+/// LLVM 22 turns `x < 0 ? x : 0` into a minimum, and `x > -0 ? x : -0` into a maximum. Instructions for these
 /// order zeros on GPUs, but the selection returns the constant if both are zeros
-/// (tests/evidence/select-zeros.md). It leaves `x >= 0 ? 0 : x` alone. On NVIDIA and AMD GPUs.
+/// (tests/evidence/select-zeros.md). LLVM does not change `x >= 0 ? 0 : x`. On NVIDIA and AMD GPUs.
 class OrderedSelects : public llvm::PassInfoMixin<OrderedSelects> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

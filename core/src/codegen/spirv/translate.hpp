@@ -23,7 +23,7 @@ inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";      
 inline constexpr std::string_view ballot_function = "weir.spirv.ballot";
 inline constexpr std::string_view inverse_sqrt_function = "weir.spirv.inverse_sqrt";  ///< f32 (f32)
 
-/// The promises of the device for floats of one width; each adds an execution mode.
+/// The guarantees of the device for floats of one width; each adds an execution mode.
 struct FloatControls {
   bool keeps_denormals = false;  ///< DenormPreserve
   bool keeps_specials = false;   ///< SignedZeroInfNanPreserve

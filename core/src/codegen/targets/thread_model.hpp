@@ -37,7 +37,7 @@ class ThreadModel {
   /// A barrier for the lanes that run together.
   virtual void barrier_of_lanes(Builder& b) const = 0;
   /// Whether a fence of one thread, between two barriers of its block, orders the accesses of all threads of
-  /// the block for the device. Otherwise each thread needs a fence of its own.
+  /// the block for the device. Otherwise each thread needs a fence.
   virtual bool fences_for_block() const { return false; }
   /// Lets other waves run while this thread waits for another block.
   virtual void pause(Builder&) const {}

@@ -2,10 +2,10 @@
 // Atomic operations on memory of the device.
 //
 // GPUs update aligned words of 4 and 8 bytes. An operation on 1 or 2 bytes of an array updates the word that
-// contains them and replaces its other bytes by themselves. Compare-and-swap fails if they have changed, so
-// it never loses a write to a neighbour. Such a word is in the array's allocation: allocations begin at and
-// end after multiples of 4 bytes, and a foreign pointer's word is in its page. In memory of a block, elements
-// of this size have words of their own (Iteration::Local::in_words).
+// contains them and stores its other bytes unchanged. Compare-and-swap fails if they have changed, so no
+// write to a neighbour is lost. Such a word is in the array's allocation: allocations begin at and end after
+// multiples of 4 bytes, and a foreign pointer's word is in its page. In memory of a block, elements of this
+// size have separate words (Iteration::Local::in_words).
 #pragma once
 
 #include <functional>
