@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels 0 to 5: what a driver keeps from an earlier call must not change a later one: counts of openings,
-// tables, code, descriptions of memory.
+// Levels 0 to 5: state that a driver keeps from an earlier call must not change a later one. Such state is
+// counts of openings, tables, code, descriptions of memory.
 #include <algorithm>
 #include <cctype>
 #include <cstring>

@@ -347,8 +347,7 @@ WEIR_REQUIREMENT(
     "new stream is the same one.") {
   const Memory memory(64);
   // A destroyed stream may become free some time after its work ended. The streams of earlier rounds are
-  // kept, so that those of the next round take the places of the destroyed ones, whatever the order of the
-  // pool.
+  // kept, so that those of the next round take the places of the destroyed ones, for any order of the pool.
   std::vector<Stream> kept;
   std::set<weir_stream> all;
   for (int round = 0; round < 3; ++round) {

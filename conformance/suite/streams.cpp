@@ -398,8 +398,8 @@ WEIR_REQUIREMENT(
   fill<std::uint8_t>(stream, memory, 0, 64, 4);
   done.record(stream);
   stream.flush();
-  // Counted in work and not in time: a stream that once ran out of work, because this thread got no
-  // processor for long, would let the fill begin.
+  // Counted in work and not in time. If this thread got no processor for long, the stream would run out of
+  // work and let the fill begin.
   const std::uint64_t submitted = refill(), limit = submitted + 132 * count;
   std::uint64_t ended = submitted;
   EXPECT_TRUE(eventually([&] { return done.done() || (ended = refill()) >= limit; }))

@@ -48,7 +48,7 @@ class Descriptor {
 /// standard streams still write to these numbers. Thread-safe.
 Descriptor private_descriptor(int number) noexcept;
 
-/// Two connected descriptors. No child of fork() keeps a copy, not even of a fork during the call, so a
+/// Two connected descriptors. No child of fork() keeps a copy, not even of a fork during the call. So a
 /// reader reaches the end of the data when the writer closes. Both are not open, and errno is set, if the
 /// system refuses. Thread-safe.
 struct DescriptorPair {

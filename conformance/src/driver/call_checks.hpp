@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that hold for every call of the table and of the entry point: the rules for statuses and outputs,
-// and the unchanged state of the calling thread.
+// Checks of every call of the table and of the entry point: the rules for statuses and outputs, and the
+// unchanged state of the calling thread.
 #pragma once
 
 #include <signal.h>

@@ -39,8 +39,8 @@ class Gate {
   std::shared_ptr<State> state_;
 };
 
-/// Destroys `count` new streams while they wait for work of `held`, each with a fill of 64 bytes of `memory`,
-/// and returns when these fills have ended.
+/// Creates `count` streams, each with a fill of 64 bytes of `memory` that waits for work of `held`, and
+/// destroys them. Returns when these fills have ended.
 void destroy_busy_streams(const Stream& held, const Memory& memory, std::size_t count);
 
 /// Opens all existing gates.

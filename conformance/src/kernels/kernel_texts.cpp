@@ -145,9 +145,8 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // flags has `extent` elements. Each iteration raises its flag, then polls that of the iteration `by`
-      // after
-      // it, around the end, up to `rounds` times; result[i] = 1 if it became nonzero
+      // flags has `extent` elements. Each iteration sets its flag, then polls the flag of iteration (i + by)
+      // % extent up to `rounds` times; result[i] = 1 if it became nonzero
       {"ring", {array, array, i64, i64, i64}, with_head("ring", R"(  param @flags : array<i32, 1>
   param @result : array<i32, 1>
   param @by : i64

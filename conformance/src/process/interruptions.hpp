@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes races certain instead of likely: threads are stopped at any instruction of the driver, for as long as
-// the others need for many calls.
+// Makes races certain instead of likely. Threads are stopped at any instruction of the driver, while the
+// others make many calls.
 #pragma once
 
 #include <pthread.h>

@@ -125,7 +125,7 @@ void reduce_by_key(const StreamRef& stream, const ArrayView<K>& keys, const Arra
 }
 
 /// counts[b] becomes the number of elements in bin b of counts.size() equal bins of [low, high). The bin of x
-/// is floor((double(x) - low) * (bins / (high - low))), computed in double; larger numbers, which rounding
+/// is floor((double(x) - low) * (bins / (high - low))), computed in double. Larger numbers, which rounding
 /// can cause, count in the last bin. Elements outside, and NaN, are not counted. Throws Error{invalid} unless
 /// low < high, and low, high, high - low and bins / (high - low) are finite.
 template <KernelNumber T>

@@ -91,8 +91,8 @@ struct CodeObject {
   std::string target;
   std::vector<std::byte> bytes;
   std::vector<Entry> entries;
-  /// The features beyond `target` that a device must list to run the code, as in "+float64,+int64"; "" when
-  /// the device's driver checks all that the code needs.
+  /// The features beyond `target` that a device must list to run the code, as in "+float64,+int64". "" if the
+  /// device's driver checks all features.
   std::string needs = {};
 };
 

@@ -43,8 +43,8 @@ std::string describe(const std::optional<WorkerEnd>& end) {
   return end->words[0] ? fmt::format("{}: {}", words, end->words) : words;
 }
 
-/// Writes the text form of `kernel` to a new file in the temporary folder, which only this user may read, and
-/// returns its path; "" when that fails.
+/// Writes the text form of `kernel` to a new file in the temporary folder, which only this user may read.
+/// Returns its path, or "" on failure.
 std::string keep_for_report(const ir::Kernel& kernel) {
   const char* const folder = secure_getenv("TMPDIR");
   std::string path = std::string(folder && *folder ? folder : "/tmp") + "/weir-failed-XXXXXX.weir";

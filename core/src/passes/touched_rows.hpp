@@ -9,8 +9,8 @@
 
 namespace weir::passes {
 
-/// Rows of an array, by its first index: iteration i of one dimension of the task's loop accesses no others
-/// than rows i + first to i + last.
+/// Rows of an array, by its first index. Iteration i of one dimension of the task's loop accesses only rows i
+/// + first to i + last.
 struct TouchedRows {
   std::uint8_t dimension = 0;
   std::int64_t first = 0, last = 0;

@@ -121,8 +121,8 @@ void emit_constants(const M& host, Handle*& out, Where where) {
   }
 }
 
-/// The right side of an assignment to a struct: a struct that was read, an element, which is read now, or a
-/// struct of the host. Halves are copied unchanged.
+/// The right side of an assignment to a struct: a struct that was read, an element, or a struct of the host.
+/// Elements are read now. Halves are copied unchanged.
 template <class M>
 class StructOperand {
  public:

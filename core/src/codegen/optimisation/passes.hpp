@@ -177,8 +177,8 @@ class SplitIntegers : public llvm::PassInfoMixin<SplitIntegers> {
 /// Computes with integers of 2 to 31 bits in 32 bits, because NVIDIA's compilers for PTX and SPIR-V
 /// miscompile narrow ones (tests/evidence/ptxas-minmax.md, tests/evidence/vulkan.md). Operands are extended
 /// by the signedness of the operation, and results are truncated where they are stored or leave the function.
-/// Conversions that are hidden are inline assembly for PTX, because LLVM's instruction selection narrows
-/// arithmetic between extensions that it recognises; then the pass must run last. Leaves intrinsics of words.
+/// For PTX, hidden conversions are inline assembly, because LLVM's instruction selection narrows arithmetic
+/// between extensions that it recognises. The pass must then run last. Leaves intrinsics of words.
 class WideIntegers : public llvm::PassInfoMixin<WideIntegers> {
  public:
   enum class Conversions { hidden, plain };

@@ -26,8 +26,8 @@ class ThreadModel {
   virtual llvm::Value* shuffle(Builder& b, llvm::Value* v, llvm::Value* lane) const = 0;
   /// The i32 of the lane `by` positions higher; unspecified past the last lane. All lanes must call it.
   virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
-  /// The number of threads whose block may use ballot() if they divide it: a multiple of 32; or 1, so that
-  /// ballots go through the block's memory.
+  /// A block may use ballot() if this number divides its threads: a multiple of 32, or 1 if ballots go
+  /// through the block's memory.
   virtual std::uint32_t ballot_lanes() const { return lanes(); }
   /// i32: bit l is the i1 `holds` of thread l of the thread's row of 32 threads with consecutive numbers. All
   /// threads of the row must call it.

@@ -15,9 +15,9 @@ struct ElfHeader {
   bool shared_object = false;
 };
 
-/// Throws Error{parse} when the file is not an ELF file, is larger than 2 GiB or, for a native file, ends
-/// before its program headers say. A process that maps such a truncated file crashes on the first access.
-/// Throws Error{system} when the file cannot be read.
+/// Throws Error{parse} if the file is not an ELF file or is larger than 2 GiB, and for a native file that is
+/// shorter than its program headers require. A process that maps such a truncated file crashes on the first
+/// access. Throws Error{system} when the file cannot be read.
 ElfHeader read_elf_header(const TrustedFile& file);
 
 }  // namespace weir

@@ -29,8 +29,8 @@ class UntrustedFile : public Error {
 
 /// A regular file, open for reading, that open_trusted has accepted.
 ///
-/// Only root and the user may change any component of path(), so a later use of path() reaches the same file
-/// unless root or the user replaces it. verify() detects a replacement.
+/// Only root and the user may change any component of path(). So a later use of path() reaches the same file
+/// unless root or the user replaces it; verify() detects a replacement.
 class TrustedFile {
  public:
   const std::filesystem::path& named() const noexcept { return named_; }  ///< the argument, made absolute

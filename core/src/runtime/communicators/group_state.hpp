@@ -84,7 +84,7 @@ class GroupState {
   std::uint32_t size() const noexcept { return size_; }
   const std::string& name() const noexcept { return plugin_.name(); }
   /// Whether a host callback of `device` may wait for a call. Drivers of GPUs may run the callbacks of all
-  /// streams of a process one after the other, so that ranks which are threads would wait for one another.
+  /// streams of a process one after the other. Ranks that are threads would then wait for one another.
   bool may_wait_in_callback(const Device& device) const;
   /// Whether operations take the device's memory and streams, because the rank joined with it.
   bool takes_memory_of(const Device& device) const { return device_ && device_->name() == device.name(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions on devices with many threads: 64 threads are the lanes of a chunk, and combine their values
+// Reductions on devices with many threads. 64 threads are the lanes of a chunk. They combine their values
 // through the block's memory and then by shuffles. The lanes compute the values themselves, or all threads of
 // the block compute them for the lanes.
 #pragma once

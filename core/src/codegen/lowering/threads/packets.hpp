@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets: consecutive iterations that one thread runs together, so that its accesses have the width that the
+// Packets: consecutive iterations that one thread runs together. Its accesses then have the width that the
 // memory system prefers, or common values are loaded once.
 #pragma once
 
