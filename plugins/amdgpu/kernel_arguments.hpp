@@ -18,9 +18,8 @@ struct ArgumentPlaces {
 };
 using KernelArguments = std::map<std::string, ArgumentPlaces, std::less<>>;
 
-/// Reads the metadata note of an ELF file for AMD GPUs. Returns an empty map if it is missing or malformed,
-/// in which case sizes are
-/// not checked. Never reads outside `image`.
+/// Reads the metadata note of an ELF file for AMD GPUs. Returns an empty map if it is missing or malformed;
+/// sizes are then not checked. Never reads outside `image`.
 KernelArguments read_kernel_arguments(std::span<const char> image);
 
 }  // namespace weir::amdgpu
