@@ -94,8 +94,7 @@ cache::Settings cache_settings(const CachePolicy& policy) {
   cache::Settings settings;
   settings.folder = policy.folder;
   settings.limit = policy.limit;
-  // A daemon without a home is not at fault: only `weir info` reports that the usual folder cannot be
-  // created.
+  // For a daemon without a home, only `weir info` reports that the usual folder cannot be created.
   settings.create = create;
   settings.distrust = distrust;
   settings.warn = [named = policy.named, folder = policy.folder](const std::string& problem) {

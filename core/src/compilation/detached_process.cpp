@@ -83,9 +83,9 @@ int run_between(Start& start) {
   const Stack stack;
   if (!stack.usable()) return errno;
   const Undisturbed undisturbed;
-  // No exit signal: the process sends none, and wait() does not find it. execve would set the signal to
-  // SIGCHLD, so a second process only starts the program. CLONE_VFORK suspends this thread, whose
-  // thread-local storage the new process uses.
+  // The process has no exit signal, so wait() does not find it. execve would set the signal to SIGCHLD, so a
+  // second process only starts the program. CLONE_VFORK suspends this thread, whose thread-local storage the
+  // new process uses.
   const pid_t between = __clone(start_and_end, stack.top(), CLONE_VM | CLONE_VFORK, &start);
   if (between < 0) return errno;
   while (waitpid(between, nullptr, __WCLONE) < 0 && errno == EINTR) {

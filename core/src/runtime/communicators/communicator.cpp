@@ -93,7 +93,7 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
     group.peers->synchronize(staging.begin);
   }
   group.queue(call);
-  // A group whose submission failed half way would wait for ever on this rank.
+  // If the submission failed half way, the other ranks would wait for this rank until the limit.
   try {
     if (callbacks)
       stream.call_host([progress = call->progress] {

@@ -147,7 +147,7 @@ StreamRecord& replace_reported(StreamState& stream, StreamRecords& records) {
   if (make_free(stream, record)) return record;
   const std::uint32_t next = 1 - records.current.load();
   if (!make_free(stream, records.each[next])) {
-    // Two launches failed and may still run. To lose a failure would be worse than to report one twice.
+    // Two launches failed and may still run. Reporting a failure twice is better than losing one.
     free_early(record);
     return record;
   }
@@ -199,7 +199,8 @@ StreamRecord& failure_record(StreamState& stream) {
 FailureRecordUse::FailureRecordUse(StreamState& stream, bool needed) {
   if (!needed) return;
   users_ = &records_of(stream).users;
-  users_->fetch_add(1);  // before the choice: a report either sees this use, or the choice sees the report
+  users_->fetch_add(
+      1);  // before the choice, so that either a report reads this use, or the choice reads the report
   record_ = &failure_record(stream);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory blocks with more than one owner, and those of memory that another owner lends.
+// Memory blocks with several owners, and memory blocks of other libraries' memory.
 #include <fmt/format.h>
 
 #include <utility>
@@ -88,8 +88,8 @@ void MemoryPool::release_borrowed(MemoryBlock* block) noexcept {
   end_borrowed(block);
 }
 
-// Ends the memory block. A lost device reports its work as over although it may still use the memory, which
-// therefore stays with Weir.
+// Ends the memory block. A lost device reports its work as complete although that work may still use the
+// memory. Weir then keeps the memory.
 void MemoryPool::end_borrowed(MemoryBlock* block) noexcept {
   for (const auto& [stream, event] : std::exchange(block->peer_uses, {})) event->device.events.release(event);
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));

@@ -31,7 +31,7 @@ void unlink_older(MemoryBlock*& head, std::uint64_t before, std::uint64_t bytes,
 
 }  // namespace
 
-// Called before the driver is asked for a memory block of that class.
+// Called before the driver allocates a memory block of that class.
 void MemoryPool::make_room(std::uint32_t size_class) noexcept {
   const std::uint64_t bytes = class_bytes(size_class);
   limit_.note_allocation(size_class, bytes_in_use() + bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources of a memory block, in this order: the stream's own cache, memory blocks ready for all streams,
 // caches of idle streams, the driver. When the driver is out of memory: memory blocks of busy streams, for
-// which this stream waits, and then the driver again after all caches are returned. Busy streams come late so
-// that two streams that allocate at the same time do not wait for each other.
+// which this stream waits, and then the driver again after all caches are returned. Busy streams come late,
+// so that two streams that allocate at the same time do not wait for each other.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -175,7 +175,7 @@ void show_taken(const StreamState& stream, PrintBuffer& buffer) {
 }  // namespace
 
 bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
-  // A function of on_print that waits for a stream, against its contract, finds nothing instead of a
+  // If a function of on_print waits for a stream, against its contract, it finds no lines instead of a
   // deadlock.
   thread_local bool is_showing = false;
   if (is_showing) return true;

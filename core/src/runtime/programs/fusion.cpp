@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which plan a launch takes: with each loop a task, or with merged loops.
+// Chooses the plan of a launch: with each loop a task, or with merged loops.
 #include <algorithm>
 #include <optional>
 
@@ -54,8 +54,8 @@ std::shared_ptr<const passes::Plan> with_scratch_of(const passes::Plan& separate
   return std::make_shared<const passes::Plan>(std::move(merged));
 }
 
-/// Blocks of a region share no cache line of the scratch memory, so plans with more regions may need more,
-/// which the plan without them then takes too. Launches that meet fewer assumptions have other regions.
+/// Blocks of a region share no cache line of the scratch memory. So plans with more regions may need more,
+/// and the plan without them then takes as much. Launches that meet fewer assumptions have other regions.
 void widen_scratch(ProgramState& program, std::uint32_t bytes) {
   constexpr std::uint32_t cache_line = 64;
   if (bytes == 0) return;
@@ -106,7 +106,7 @@ std::uint64_t rows_of(const passes::PlannedTask& merged, const ir::Kernel& kerne
   return rows;
 }
 
-/// Whether all rows of all arrays begin at the same offset in pages. Then elements of one column share few
+/// Whether all rows of all arrays begin at the same offset in pages. Elements of one column then share few
 /// lines of a CPU's first cache, and loads of some wait for stores to others.
 bool rows_conflict(const LaunchValues& values) noexcept {
   bool some = false;

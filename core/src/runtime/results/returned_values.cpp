@@ -75,7 +75,7 @@ void add_pieces(ValuePieces& pieces, std::uint32_t size_class) {
 }
 
 // The stream runs its work in order, so a launch may overwrite values of an earlier one that were not read.
-// The state of a destroyed stream serves another one only once that stream's work is over.
+// The state of a destroyed stream serves another one only after that stream's work has ended.
 ReturnedValues* take_free(ValuePieces& pieces, std::uint32_t size_class) {
   const std::lock_guard lock(pieces.mutex);
   std::vector<ReturnedValues*>& free = pieces.free[size_class];

@@ -232,7 +232,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
   unpin(*stream);
 }
 
-// A wait is not retried when its failure means that the work is over, as on a lost device.
+// A wait is not retried if its failure means that the work has ended, as on a lost device.
 void StreamManager::wait_for_all_of(StreamState& stream) noexcept {
   flush_all();
   if (!pin(stream)) {
