@@ -17,7 +17,7 @@
 
 namespace weir::conformance {
 
-/// What this process tests. Set before the first use of the requirements.
+/// The subject of the tests of this process. Set before the first use of the requirements.
 enum class Subject { driver, communicator };
 Subject& subject();
 

@@ -23,7 +23,7 @@
 namespace weir::conformance {
 namespace {
 
-/// What leaks make grow.
+/// Resources that leaks increase.
 struct Usage {
   std::int64_t blocks = 0;    ///< of the heap
   std::int64_t bytes = 0;     ///< of the heap, in use

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaks.cpp does, for objects of optional capabilities: levels 4 and 5.
+// The tests of leaks.cpp for objects of optional capabilities: levels 4 and 5.
 #include <algorithm>
 
 #include "kernels/gate.hpp"

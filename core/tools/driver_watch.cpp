@@ -42,7 +42,7 @@ struct WatchOptions {
   int level = top_level;
 };
 
-/// What changes when a file is written or replaced; empty while there is none.
+/// A text that changes when the file is written or replaced; empty if there is no file.
 std::string version_of(const fs::path& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) != 0 || found.st_size == 0) return {};

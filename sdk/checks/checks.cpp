@@ -8,7 +8,7 @@ using namespace weir::sdk;
 
 namespace {
 
-// What the checks read of a driver's objects.
+// The parts of a driver's objects that the checks read.
 
 struct Name {
   const char* text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels share: the argument block by its address, and the block size and the bytes of dynamic shared
-// memory as specialisation constants. sdk/docs/conformance.md describes the kernels.
+// Declarations that all kernels share: the argument block by its address, and as specialisation constants the block
+// size and the bytes of dynamic shared memory. sdk/docs/conformance.md describes the kernels.
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require

@@ -32,7 +32,7 @@ struct Access {
   std::shared_ptr<const Actor> actor;
 };
 
-/// How certain it is that two accesses of the same bytes must not run at once.
+/// The certainty that two accesses of the same bytes must not run at once.
 enum class Conflict : std::uint8_t { none, possible, certain };
 Conflict conflict(const Access& a, const Access& b) noexcept;
 

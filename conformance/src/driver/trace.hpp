@@ -43,7 +43,7 @@ std::string trace_text();
 /// The names of the slots that threads of this process are in, with commas; empty if there are none.
 std::string calls_in_flight();
 
-/// What driver.h says about each function of the table that `text` names, with the line, for messages.
+/// The rules of driver.h for each function of the table that `text` names, with the line, for messages.
 std::string contract_of(const std::string& text);
 
 }  // namespace weir::conformance

@@ -50,7 +50,7 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// How an array is cut along one dimension. All ranks must give equal cuts.
+/// The cut of an array along one dimension. All ranks must give equal cuts.
 struct Cut {
   std::vector<std::int64_t> rows{};  ///< of each place, in order; empty: as even as possible
   std::int64_t halo = 0;             ///< rows of each neighbour that a rank holds besides its own

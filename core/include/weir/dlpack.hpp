@@ -27,7 +27,7 @@ struct DeviceName {
 /// usable name for its memory, as for Vulkan.
 WEIR_API DeviceName name_of(const Device& device);
 
-/// How a consumer's accesses to an exported array are ordered after the work submitted so far that uses it.
+/// The order of a consumer's accesses to an exported array after the work submitted so far that uses it.
 class Order {
  public:
   /// Later work of `consumer`, a stream of the array's device, begins after that work. The host does not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a launch reached the device: over streams or as a driver graph, and why.
+// Reports how a launch reached the device: over streams or as a driver graph, and why.
 #pragma once
 
 #include <cstdint>

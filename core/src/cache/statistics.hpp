@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in a cache, counted over all processes. An approximation: counts of a process that ends while
-// others write, and of crashed machines, are lost.
+// Counts of events in a cache, over all processes. Approximate: counts of a process that ends while others
+// write, and of crashed machines, are lost.
 #pragma once
 
 #include <cstdint>

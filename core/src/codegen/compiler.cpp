@@ -277,7 +277,7 @@ std::string times_of(const ir::Kernel& kernel, Tasks tasks, const Target& target
     row(name, stages, bytes);
   };
   out << "milliseconds of processor time       lower  optimise  generate      link       all     bytes\n";
-  // What LLVM sets up once would be part of the first task.
+  // Otherwise the first task would include the one-time initialisation of LLVM.
   if (!tasks.empty()) time(tasks.first(1), "first use of LLVM, " + tasks[0]->name);
   for (std::size_t i = 0; i < tasks.size(); ++i) time(tasks.subspan(i, 1), tasks[i]->name);
   if (tasks.size() > 1) time(tasks, "all tasks together");

@@ -69,7 +69,7 @@ class CachedCompiler::Turn {
 
 codegen::CodeObject CachedCompiler::compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                                             const codegen::Target& target) {
-  // Which processor "native" is depends on the machine.
+  // The processor "native" depends on the machine.
   if (store_.settings().folder.empty() || target.cpu == "native")
     return generator_().compile(kernel, tasks, target);
   const CanonicalRequest request = canonical_request(kernel, tasks, target);

@@ -21,8 +21,8 @@
 namespace weir::compilation {
 namespace {
 
-/// How many times a request is sent to another worker when a worker ended for a reason other than the
-/// request.
+/// The number of times that a request is sent to another worker, if a worker ended for a reason other than
+/// the request.
 constexpr int max_retries = 2;
 
 bool ended_without_work(const std::optional<WorkerEnd>& end) {

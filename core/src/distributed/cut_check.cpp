@@ -56,7 +56,7 @@ Starts starts_of(CutList cuts, std::span<const std::int64_t> extents, std::uint3
   return starts;
 }
 
-/// What all ranks must give alike, as numbers that the ranks compare.
+/// The arguments that must be equal on all ranks, as numbers that the ranks compare.
 struct Description {
   std::int64_t valid, element, dimensions, cuts;
   std::int64_t extents[max_rank], halo[max_rank], periodic[max_rank];

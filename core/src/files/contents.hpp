@@ -27,7 +27,7 @@ std::vector<std::int64_t> shape_of(const AnyArrayView& array);
 /// Bytes of an array; nothing if an extent is negative or the number exceeds 63 bits.
 std::optional<std::uint64_t> bytes_of(std::span<const std::int64_t> shape, ScalarType type);
 
-/// What comes before the data of a .npy file.
+/// The header of a .npy file.
 struct NpyHeader {
   ScalarType type = ScalarType::f32;
   bool big_endian = false;
@@ -38,7 +38,7 @@ struct NpyHeader {
 
 /// Bytes at the beginning of a .npy file that say how long its header is.
 inline constexpr std::size_t npy_prefix = 12;
-/// Where the data of the file that begins with `text` begins. Throws Error{parse} as parse_npy().
+/// The offset of the data in the file that begins with `text`. Throws Error{parse} as parse_npy().
 std::uint64_t npy_data_begin(std::string_view text, const std::string& name);
 /// The header of a file of `file_bytes` that begins with `text`. Throws Error{parse}, also unless the file
 /// has as many bytes as the header's shape needs.

@@ -136,7 +136,7 @@ class Png {
   png_structp png() const noexcept { return png_; }
   png_infop info() const noexcept { return info_; }
   bool is_ready() const noexcept { return info_ != nullptr; }
-  /// What libpng reported. Throws std::bad_alloc if memory ran out.
+  /// The message of libpng. Throws std::bad_alloc if memory ran out.
   std::string message() const {
     if (failure_.out_of_memory) throw std::bad_alloc();
     return failure_.message;

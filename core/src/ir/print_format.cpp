@@ -20,7 +20,7 @@ class Specification {
  public:
   explicit Specification(std::string_view text) : rest_(text) {}
 
-  /// What values of `type` cannot be printed with, or "".
+  /// The part of the specification that values of `type` do not support, or "".
   std::string refused_for(ScalarType type) {
     const bool boolean = type == ScalarType::boolean, real = is_float(type);
     if (rest_.size() > 1 && is_align(rest_[1]))

@@ -8,8 +8,8 @@
 
 namespace weir::vulkan {
 
-/// Which commands a barrier orders. On an H200, a barrier of kernels costs less than half as much as one of
-/// all commands.
+/// The commands that a barrier orders. On an H200, a barrier of kernels costs less than half as much as one
+/// of all commands.
 enum class Ordered { kernels, all };
 /// Orders all later commands of the queue after all earlier ones, and makes their writes visible. Of
 /// `kernels`, if the commands since the last barrier, and those up to the next one, are all kernels.

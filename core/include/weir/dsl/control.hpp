@@ -248,7 +248,7 @@ inline void continue_(detail::Where where = detail::Where::current()) {
   detail::emit_continue(where);
 }
 
-/// What if_ returns, so that else_ and else_if can follow it.
+/// The result of if_, which else_ and else_if follow.
 class Branch {
  public:
   explicit Branch(const detail::BranchPoint& point) noexcept : point_(point) {}

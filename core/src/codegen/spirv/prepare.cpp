@@ -122,7 +122,7 @@ void expand_memory_intrinsics(llvm::Function& f) {
   }
 }
 
-/// What never happens returns, so that every path ends in the one return.
+/// Replaces `unreachable` by a return, so that every path ends in the one return.
 void return_from_unreachable(llvm::Function& f) {
   for (llvm::BasicBlock& block : f) {
     auto* end = llvm::dyn_cast<llvm::UnreachableInst>(block.getTerminator());

@@ -199,8 +199,8 @@ StreamRecord& failure_record(StreamState& stream) {
 FailureRecordUse::FailureRecordUse(StreamState& stream, bool needed) {
   if (!needed) return;
   users_ = &records_of(stream).users;
-  users_->fetch_add(
-      1);  // before the choice, so that either a report reads this use, or the choice reads the report
+  // Before the choice, so that either a report reads this use, or the choice reads the report.
+  users_->fetch_add(1);
   record_ = &failure_record(stream);
 }
 

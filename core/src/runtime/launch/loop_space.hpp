@@ -25,8 +25,8 @@ std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
 LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept;
 
-/// How often the host submits the tasks of a repeat in this launch, and in the current repetition of those
-/// around it; never negative.
+/// The number of times that the host submits the tasks of a repeat in this launch, and in the current
+/// repetition of those around it; never negative.
 std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRepeat& repeat,
                               const LaunchValues& values) noexcept;
 
