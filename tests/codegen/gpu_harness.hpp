@@ -2,6 +2,7 @@
 // Runs a kernel's text as AMD machine code on the HIP simulator and as host code, and compares the results.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,9 +21,11 @@ struct GpuArguments {
   struct Array {
     std::vector<std::byte> bytes;
     std::vector<std::int64_t> extents;
+    auto operator<=>(const Array&) const = default;
   };
   std::map<std::string, Array> arrays;
   std::map<std::string, std::vector<std::byte>> scalars;
+  auto operator<=>(const GpuArguments&) const = default;
 
   template <class T>
   GpuArguments& array(const std::string& name, const std::vector<T>& values,
@@ -41,6 +44,16 @@ struct GpuArguments {
     return *this;
   }
 };
+
+/// Results of the host's code: the arrays, the result of a reduction, and the error record.
+struct HostResults {
+  std::map<std::string, std::vector<std::byte>> arrays;
+  std::uint64_t result = 0;
+  ir::ErrorRecord record{};
+};
+
+/// What the kernel computes as host code, which runs once for equal arguments.
+const HostResults& on_host(const std::string& text, const GpuArguments& arguments);
 
 /// Differences after a run in `grid` blocks on a simulated device of the architecture, or "". Reports of the
 /// simulator, such as races, count as differences.
