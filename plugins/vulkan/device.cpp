@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "code/pipeline_cache.hpp"
 #include "describe.hpp"
 #include "driver.hpp"
 
@@ -87,7 +86,6 @@ void Device::open() {
     heap.start(*physical, handle, vk);
     timestamps.start(*physical, handle, vk);
     pipeline_layout = create_pipeline_layout(handle, vk);
-    pipeline_cache = load_pipeline_cache(*physical, handle, vk);
     scheduler.start(queues, urgent);
   } catch (...) {
     close();
@@ -104,9 +102,6 @@ void Device::close() {
   }
   transfers.stop();
   timestamps.stop();
-  if (pipeline_cache && cache_changed.exchange(false))
-    save_pipeline_cache(*physical, handle, vk, pipeline_cache);
-  vk.vkDestroyPipelineCache(handle, std::exchange(pipeline_cache, VkPipelineCache{}), nullptr);
   vk.vkDestroyPipelineLayout(handle, std::exchange(pipeline_layout, VkPipelineLayout{}), nullptr);
   heap.stop();
   vk.vkDestroyDevice(std::exchange(handle, VkDevice{}), nullptr);

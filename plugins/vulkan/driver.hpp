@@ -36,8 +36,6 @@ struct Device : sdk::DeviceObject {
   Timestamps timestamps;
   Transfers transfers{*this};
   VkPipelineLayout pipeline_layout = VK_NULL_HANDLE;
-  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
-  std::atomic<bool> cache_changed{false};  ///< pipelines were compiled since the cache was read
 
   void open();
   void close();
@@ -107,6 +105,7 @@ struct Allocation : sdk::AllocationObject<Device> {
 
 struct Kernel : sdk::KernelObject<Device> {
   VkShaderModule shader = VK_NULL_HANDLE;
+  std::uint64_t hash = 0;  ///< of the module and the kernel's name
 
   /// The pipeline for the launch's block and dynamic shared memory; compiles it at its first use.
   VkPipeline pipeline(const weir_launch& launch);
@@ -128,6 +127,7 @@ struct Kernel : sdk::KernelObject<Device> {
 
 struct Module : sdk::ModuleObject<Device, Kernel> {
   VkShaderModule shader = VK_NULL_HANDLE;
+  std::uint64_t hash = 0;
   std::vector<std::string> entry_points;
   std::uint32_t shared_bytes = 0;  ///< of the largest entry point, as far as known
 

@@ -15,6 +15,7 @@
 #include "kernels.hpp"
 #include "passes/plan.hpp"
 #include "ptx_kernels.hpp"
+#include "spirv_accesses.hpp"
 #include "spirv_val.hpp"
 
 namespace weir::test {
@@ -268,6 +269,66 @@ TEST(SpirvModule, TakesBallotsOfSubgroupsWhereTheDeviceHasThem) {
   }
 }
 
+using Storage = SpirvAccess::Storage;
+
+// Vulkan's vectors have at most 4 components.
+TEST(SpirvModule, AccessesAlignedNeighboursAsVectors) {
+  const auto module = [](const std::string& type, const codegen::LaunchAssumptions& assumptions) {
+    const auto compiled = compile("weir-ir 1\nkernel \"copy\"\n  param @to : array<" + type +
+                                      ", 1>\n  param @from : array<" + type + ", 1>\n" + R"({
+  %zero = const 0 : i64
+  %n = extent @to, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %v = load @from[%i] : )" + type + R"(
+    store @to[%i], %v
+  }
+}
+)",
+                                  {"spirv-vulkan", "vulkan1.3", shuffling, 32, 1024, assumptions});
+    EXPECT_EQ(invalidity(compiled), "") << type;
+    return compiled;
+  };
+  for (const auto& [type, components] :
+       {std::pair{"f32", 4u}, {"u32", 4u}, {"i64", 2u}, {"f64", 2u}, {"f16", 4u}, {"i16", 4u}, {"u8", 4u}}) {
+    const auto aligned = module(type, everything), unknown = module(type, nothing);
+    for (const bool stores : {false, true}) {
+      EXPECT_GT(count_accesses(aligned, stores, Storage::device, components), 0) << type << stores;
+      for (const std::uint32_t length : {2u, 3u, 4u})
+        EXPECT_EQ(count_accesses(unknown, stores, Storage::device, length), 0) << type << stores;
+    }
+  }
+}
+
+/// A group of 64 threads, each of which accesses $s[4 t] to $s[4 t + 3], and what `more` is.
+std::vector<std::byte> group_module(const std::string& more) {
+  std::string text = "weir-ir 1\nkernel \"rows\"\n  param @x : array<f32, 1>\n{\n%k0 = const 0 : i64\n";
+  for (const std::string n : {"1", "2", "3", "4", "64"}) text += "%k" + n + " = const " + n + " : i64\n";
+  text += "parallel (%g, %t) in (%k0 to %k4, %k0 to %k64) group 64 {\nshared $s : f32[256]\n";
+  text += "%v = load @x[%t] : f32\n%p0 = mul %t, %k4 : i64\n";
+  for (const std::string n : {"1", "2", "3"}) text += "%p" + n + " = add %p0, %k" + n + " : i64\n";
+  for (const std::string n : {"0", "1", "2", "3"}) text += "set $s[%p" + n + "], %v\n";
+  text += "barrier\n" + more;
+  for (const std::string n : {"0", "1", "2", "3"}) text += "%r" + n + " = get $s[%p" + n + "] : f32\n";
+  text += "%a = add %r0, %r1 : f32\n%b = add %r2, %r3 : f32\n%c = add %a, %b : f32\nstore @x[%t], %c\n}\n}\n";
+  const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", shuffling, 32, 1024, everything});
+  EXPECT_EQ(invalidity(module), "") << text;
+  return module;
+}
+
+// Memory of a block has elements of one shape: an access of another makes all of them scalars.
+TEST(SpirvModule, AccessesMemoryOfABlockAsVectorsWhereAllAccessesAre) {
+  const auto rows = group_module(""), mixed = group_module("%m = get $s[%t] : f32\nstore @x[%g], %m\n"),
+             changed = group_module("%w = const 2 : f32\n%o = shared_atomic.add $s[%t], %w : f32\n");
+  for (const bool stores : {false, true}) {
+    EXPECT_EQ(count_accesses(rows, stores, Storage::block, 4), 1);
+    EXPECT_EQ(count_accesses(rows, stores, Storage::block, 1), 0);
+    for (const auto& scalars : {mixed, changed}) {
+      EXPECT_EQ(count_accesses(scalars, stores, Storage::block, 4), 0);
+      EXPECT_GE(count_accesses(scalars, stores, Storage::block, 1), 4);
+    }
+  }
+}
+
 TEST(SpirvModule, TakesTheDevicesInverseSquareRootInFastMath) {
   const auto module = [](const std::string& option) {
     const auto compiled = compile("weir-ir 1\nkernel \"k\"" + option + R"(
@@ -305,8 +366,9 @@ std::vector<std::byte> loop_module(const std::string& type, const std::string& b
 
 /// The number of copies of a body with two stores, which packets of iterations repeat.
 int bodies_of(const std::vector<std::byte>& module) {
-  constexpr std::uint32_t store = 62;
-  return count_of(module, store) / 2;
+  std::uint32_t stored = 0;
+  for (const SpirvAccess& one : accesses_of(module)) stored += one.stores ? one.components : 0;
+  return int(stored / 2);
 }
 
 // Under the modes of these modules NVIDIA's compiler seems to contract nothing: tests/evidence/vulkan.md.

@@ -11,6 +11,8 @@ using ir::AtomicKind;
 
 namespace {
 
+constexpr std::uint64_t row_length = 4;
+
 bool is_bitwise(AtomicKind kind) {
   return kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
 }
@@ -42,10 +44,13 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
       narrow ? narrow_types[c_.below(narrow_type_count)]
              : atomic_types[c_.below(is_bitwise(kind) ? atomic_integer_count : atomic_type_count)];
   own_ = share(out, owned, threads_);
+  rows_ = c_.chance(2) ? share(out, any_type(), row_length * threads_) : Shared{};
   thread_ = number_of_thread(out, extents);
   clear(out, tile_);
   clear(out, counters_);
   clear(out, own_);
+  in_row_ = 2 + c_.below(row_length - 1);
+  if (rows_.count) write_row(out);
   barrier(out);
   const std::size_t parts = 1 + c_.below(3), aimed = c_.below(parts);
   for (std::size_t n = 0; n < parts; ++n) {
@@ -148,7 +153,36 @@ void AimedGroups::read(Block& out, const Shared& array) {
   barrier(out);
 }
 
+ValueId AimedGroups::in_row(Block& out, ValueId row, std::uint64_t k) {
+  const ValueId first =
+      binary(out, Op::mul, ScalarType::i64, row, number(out, static_cast<std::int64_t>(row_length)));
+  if (k == 0) return first;
+  return binary(out, Op::add, ScalarType::i64, first, number(out, static_cast<std::int64_t>(k)));
+}
+
+void AimedGroups::write_row(Block& out) {
+  std::vector<ValueId> values;
+  for (std::uint64_t k = 0; k < in_row_; ++k) values.push_back(fresh(out, rows_.type));
+  for (std::uint64_t k = 0; k < in_row_; ++k)
+    out.statements.push_back(access(Op::set, rows_, {in_row(out, thread_, k), values[k]}));
+}
+
+void AimedGroups::exchange_rows(Block& out) {
+  write_row(out);
+  barrier(out);
+  const ValueId next = binary(out, Op::add, ScalarType::i64, thread_,
+                              number(out, static_cast<std::int64_t>(c_.below(threads_))));
+  const ValueId row =
+      binary(out, Op::rem, ScalarType::i64, next, number(out, static_cast<std::int64_t>(threads_)));
+  std::vector<ValueId> found;
+  for (std::uint64_t k = 0; k < in_row_; ++k)
+    found.push_back(emit(out, access(Op::get, rows_, {in_row(out, row, k)})));
+  for (const ValueId one : found) keep(out, one, rows_.type);
+  barrier(out);
+}
+
 void AimedGroups::write_own(Block& out) {
+  if (rows_.count && c_.chance(2)) return exchange_rows(out);
   const ValueId value = fresh(out, tile_.type);
   Statement set = access(Op::set, tile_, {thread_, value});
   if (c_.chance(2))

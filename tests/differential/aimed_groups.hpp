@@ -33,6 +33,9 @@ class AimedGroups : protected AimedStatements {
 
   void read(Block& out, const Shared& array);
   void write_own(Block& out);
+  ValueId in_row(Block& out, ValueId row, std::uint64_t k);
+  void write_row(Block& out);
+  void exchange_rows(Block& out);
   ir::AtomicKind any_update();
   void update(Block& out, ir::AtomicKind kind);
   std::uint32_t exchanged(Block& out, ScalarType type);
@@ -57,6 +60,8 @@ class AimedGroups : protected AimedStatements {
   ValueId thread_ = ir::no_value;
   std::vector<ValueId> uniform_;
   Shared tile_{}, counters_{}, own_{};
+  Shared rows_{};             // of 4 neighbours of each thread; in some kernels
+  std::uint64_t in_row_ = 0;  // that a kernel accesses: code generation may make a vector of 2 or 4
 };
 
 }  // namespace weir::test

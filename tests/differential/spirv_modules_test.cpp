@@ -3,14 +3,18 @@
 // Vulkan 1.3. No code is executed here.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <tuple>
 #include <weir/compile.hpp>
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
+#include "aimed_kernel.hpp"
 #include "bits_cases.hpp"
 #include "choices.hpp"
 #include "ir/printer.hpp"
 #include "runnable_kernel.hpp"
+#include "spirv_accesses.hpp"
 #include "spirv_val.hpp"
 
 namespace weir::test {
@@ -32,6 +36,8 @@ class SpirvModules : public testing::Test {
           compile(Program::parse(text), {"spirv-vulkan", "vulkan1.3", features, assume});
       if (compiled.tasks.empty()) return;
       found = invalidity(compiled.bytes);
+      for (const SpirvAccess& one : accesses_of(compiled.bytes))
+        accesses[{one.stores, one.storage, one.components}]++;
     } catch (const Error& error) {
       found = error.what();
     }
@@ -50,6 +56,7 @@ class SpirvModules : public testing::Test {
   void TearDown() override { EXPECT_EQ(invalid, 0) << "of " << modules << " modules"; }
 
   int modules = 0, invalid = 0;
+  std::map<std::tuple<bool, SpirvAccess::Storage, std::uint32_t>, int> accesses;
 };
 
 TEST_F(SpirvModules, OfEveryOperationAreValid) {
@@ -76,6 +83,20 @@ TEST_F(SpirvModules, OfRandomKernelsAreValid) {
     Choices choices(seed + 5000);
     check(ir::print(runnable_kernel(choices).kernel), seed % 2 ? exact : types, seed % 3 ? everything : "");
   }
+  for (const Aim& aim :
+       {Aim{Row::gpu_packets_4, kind_of(ir::Op::load)}, {Row::gpu_group_blocks, kind_of(ir::Op::shared)}})
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      Choices choices(seed + 6000);
+      check(ir::print(aimed_kernel(aim, {aim}, choices).kernel), exact, everything);
+    }
+  // Random kernels reach the accesses of vectors.
+  using Storage = SpirvAccess::Storage;
+  for (const bool stores : {false, true})
+    for (const Storage storage : {Storage::device, Storage::block})
+      for (const std::uint32_t components : {2u, 4u})
+        EXPECT_GT((accesses[{stores, storage, components}]), 0)
+            << (stores ? "stores to " : "loads from ") << (storage == Storage::block ? "a block" : "arrays")
+            << " of " << components << " components";
 }
 
 }  // namespace

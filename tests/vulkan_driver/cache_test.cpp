@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(Open, DISABLED_RunsAKernel) {
+void run_a_kernel(weir_device device) {
   const weir_module module = load_kernel(device, "tally");
   const weir_kernel kernel = find(module, "tally", 8);
   const weir_stream stream = new_stream(device);
@@ -26,6 +26,17 @@ TEST_F(Open, DISABLED_RunsAKernel) {
   call(table().memory_free, memory);
   call(table().stream_destroy, stream);
   call(table().module_unload, module);
+}
+
+TEST_F(Open, DISABLED_RunsAKernel) {
+  run_a_kernel(device);
+}
+
+// As most processes do: the core leaves devices open at exit.
+TEST_F(Open, DISABLED_LeavesTheDeviceOpen) {
+  run_a_kernel(device);
+  std::fflush(stdout);
+  _exit(0);
 }
 
 class Cache : public testing::Test {
@@ -43,7 +54,7 @@ class Cache : public testing::Test {
     std::vector<std::filesystem::path> out;
     if (std::filesystem::exists(folder + "/vulkan"))
       for (const auto& entry : std::filesystem::directory_iterator(folder + "/vulkan"))
-        if (entry.path().extension() == ".pipelines") out.push_back(entry.path());
+        if (entry.path().extension() == ".pipeline") out.push_back(entry.path());
     return out;
   }
   static std::string bytes_of(const std::filesystem::path& path) {
@@ -53,12 +64,17 @@ class Cache : public testing::Test {
   std::string folder;
 };
 
-TEST_F(Cache, OneFileThatOnlyItsUserMayRead) {
+TEST_F(Cache, AFileForEachPipelineThatOnlyItsUserMayRead) {
   run();
   ASSERT_EQ(files().size(), 1u);
   struct stat info {};
   ASSERT_EQ(stat(files()[0].c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST_F(Cache, IsWrittenWhenAPipelineIsCompiled) {
+  run_apart("WEIR_CACHE=" + folder, "Open.DISABLED_LeavesTheDeviceOpen");
+  EXPECT_EQ(files().size(), 1u);
 }
 
 TEST_F(Cache, TheMeasuredArithmeticIsKept) {

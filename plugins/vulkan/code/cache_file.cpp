@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
+#include <vector>
 #include <weir/sdk/file_size_signal.hpp>
 
 namespace weir::vulkan {
@@ -19,16 +22,11 @@ constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
 
 struct Header {
   std::uint64_t magic;
-  std::uint64_t size;      ///< of the data after the header
-  std::uint64_t checksum;  ///< of that data; vendors' drivers check only where it comes from
+  std::uint64_t size;  ///< of the data after the header
+  /// Of that data; vendors' drivers check only where it comes from. It detects damage, not manipulation: only
+  /// the user can write to the folder.
+  std::uint64_t checksum;
 };
-
-/// FNV-1a. It detects damage, not manipulation: only the user can write to the folder.
-std::uint64_t checksum(const char* data, std::size_t size) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001b3u;
-  return hash;
-}
 
 class File {
  public:
@@ -89,7 +87,7 @@ std::string file_name(const PhysicalDevice& device, const char* suffix) {
   return name +
          sdk::format_text("-%x-%x-%x-%016llx", device.properties.vendorID, device.properties.deviceID,
                           device.properties.driverVersion,
-                          static_cast<unsigned long long>(checksum(version.data(), version.size()))) +
+                          static_cast<unsigned long long>(hash_of(version.data(), version.size()))) +
          suffix;
 }
 
@@ -117,6 +115,13 @@ std::string temporary_name(const std::string& name) {
 
 }  // namespace
 
+std::uint64_t hash_of(const void* data, std::size_t size, std::uint64_t earlier) noexcept {
+  std::uint64_t hash = earlier;
+  for (std::size_t i = 0; i < size; ++i)
+    hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
+  return hash;
+}
+
 std::string read_cache_file(const PhysicalDevice& device, const char* suffix) {
   const File directory(open_folder(false));
   if (!directory) return "";
@@ -129,7 +134,7 @@ std::string read_cache_file(const PhysicalDevice& device, const char* suffix) {
   bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
   bytes.erase(0, sizeof header);
   const bool whole = header.magic == file_magic && header.size == bytes.size() &&
-                     header.checksum == checksum(bytes.data(), bytes.size());
+                     header.checksum == hash_of(bytes.data(), bytes.size());
   return whole ? bytes : "";
 }
 
@@ -140,11 +145,36 @@ void write_cache_file(const PhysicalDevice& device, const char* suffix, const st
   const File file(
       openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return;
-  const Header header{file_magic, data.size(), checksum(data.data(), data.size())};
+  const Header header{file_magic, data.size(), hash_of(data.data(), data.size())};
   const bool written = sdk::write_all(file.get(), {reinterpret_cast<const char*>(&header), sizeof header}) &&
                        sdk::write_all(file.get(), data);
   if (!written || renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0)
     unlinkat(directory.get(), temporary.c_str(), 0);
+}
+
+void trim_cache_files(std::string_view suffix, std::uint64_t bytes) {
+  const File directory(open_folder(false));
+  if (!directory) return;
+  struct Kept {
+    std::filesystem::file_time_type written;
+    std::uint64_t size;
+    std::filesystem::path path;
+  };
+  std::vector<Kept> all;
+  std::uint64_t sum = 0;
+  std::error_code gone;  // another process may remove the same files
+  for (const auto& entry : std::filesystem::directory_iterator(folder(), gone)) {
+    if (!entry.path().native().ends_with(suffix)) continue;
+    const Kept one{entry.last_write_time(gone), entry.file_size(gone), entry.path()};
+    if (gone) continue;
+    sum += one.size;
+    all.push_back(one);
+  }
+  std::ranges::sort(all, {}, &Kept::written);
+  for (const Kept& one : all) {
+    if (sum <= bytes) break;
+    if (unlinkat(directory.get(), one.path.filename().c_str(), 0) == 0) sum -= one.size;
+  }
 }
 
 }  // namespace weir::vulkan

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "code/cache_file.hpp"
 #include "code/pipeline_cache.hpp"
 #include "code/spirv.hpp"
 #include "driver.hpp"
@@ -121,6 +122,7 @@ Module& Device::load_module(const weir_code_object& object) {
   module->device = this;
   module->entry_points = std::move(read.entry_points);
   module->shared_bytes = read.shared_bytes;
+  module->hash = hash_of(words.data(), object.size);
   auto create = make<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   create.codeSize = object.size;
   create.pCode = words.data();
@@ -145,6 +147,7 @@ void Module::find_kernel(Kernel& kernel) {
               "module '%.64s' has no kernel '%.128s'; it has %zu, the first is '%.128s'", name.c_str(),
               kernel.name.c_str(), entry_points.size(), entry_points.front().c_str());
   kernel.shader = shader;
+  kernel.hash = hash_of(kernel.name.data(), kernel.name.size(), hash);
   kernel.info.max_block_threads = device->limits.max_block_threads;
   kernel.info.shared_bytes = entry_points.size() == 1 ? shared_bytes : 0;
   kernel.info.lanes = device->limits.lanes;
@@ -171,13 +174,14 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
   create.stage.pName = name.c_str();
   create.stage.pSpecializationInfo = &constants;
   create.layout = device->pipeline_layout;
+  PipelineFile file(*device->physical, device->handle, device->vk, hash_of(&key, sizeof key, hash));
   VkPipeline made = VK_NULL_HANDLE;
   const VkResult result =
-      device->vk.vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &create, nullptr, &made);
+      device->vk.vkCreateComputePipelines(device->handle, file.cache(), 1, &create, nullptr, &made);
   if (result < 0)
     raise(result, sdk::format_text("compile kernel '%.128s' for blocks of %u x %u x %u threads", name.c_str(),
                                    key.x, key.y, key.z));
-  device->cache_changed.store(true, std::memory_order_relaxed);
+  file.keep();
   last_.store(&*pipelines_.emplace(key, made).first, std::memory_order_release);
   return made;
 }

@@ -45,7 +45,7 @@ class Cache {
   }
   void forget_pipelines() const {
     for (const auto& file : fs::directory_iterator(folder_ + "/vulkan"))
-      if (file.path().extension() == ".pipelines") fs::remove(file.path());
+      if (file.path().extension() == ".pipeline") fs::remove(file.path());
   }
 
  private:

@@ -72,8 +72,7 @@ void FunctionTranslation::declare_locals() {
     if (!local) continue;
     for (Region& region : module_.regions.all()) {
       if (!llvm::is_contained(region.objects, local) || locals_.contains(&region)) continue;
-      const Id array =
-          b_.array_type(b_.integer_type(region.bits), std::uint32_t(region.bytes * 8 / region.bits));
+      const Id array = b_.array_type(module_.element_type(region), region.elements());
       const Id pointer = b_.pointer_type(StorageClass::Function, array);
       locals_[&region] = add(Op::Variable, pointer, {std::uint32_t(StorageClass::Function)});
     }

@@ -53,8 +53,10 @@ class FunctionTranslation {
   void exchange(const llvm::AtomicCmpXchgInst& i);
   Id device_pointer(const llvm::Value* pointer, Id type);
   Id element(Region& region, Id offset, std::uint64_t index);
-  Id load_elements(Region& region, const llvm::Value* pointer, unsigned bits);
-  void store_elements(Region& region, const llvm::Value* pointer, Id bits_value, unsigned bits);
+  void load(Region& region, const llvm::LoadInst& i);
+  void store(Region& region, const llvm::StoreInst& i);
+  Id load_number(Region& region, Id offset, unsigned bits, unsigned number);
+  void store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned number);
   Id atomic_pointer(const llvm::Value* pointer, unsigned bits);
   Id to_bits(const llvm::Value* value);
   void from_bits(const llvm::Value& defined, Id bits);

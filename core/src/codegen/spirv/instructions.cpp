@@ -11,6 +11,11 @@ bool is_boolean(const llvm::Value* v) {
   return v->getType()->isIntegerTy(1);
 }
 
+/// The number of a vector's component. Vectors are made by VectorAccesses, whose indices are constants.
+std::uint32_t component(const llvm::Value* index) {
+  return std::uint32_t(llvm::cast<llvm::ConstantInt>(index)->getZExtValue());
+}
+
 Op op_of(llvm::Instruction::BinaryOps op) {
   switch (op) {
     case llvm::Instruction::Add:
@@ -119,6 +124,11 @@ void FunctionTranslation::translate(const llvm::Instruction& i) {
       return add_as(i, Op::FNegate, {value(i.getOperand(0))});
     case llvm::Instruction::Select:
       return add_as(i, Op::Select, {value(i.getOperand(0)), value(i.getOperand(1)), value(i.getOperand(2))});
+    case llvm::Instruction::ExtractElement:
+      return add_as(i, Op::CompositeExtract, {value(i.getOperand(0)), component(i.getOperand(1))});
+    case llvm::Instruction::InsertElement:
+      return add_as(i, Op::CompositeInsert,
+                    {value(i.getOperand(1)), value(i.getOperand(0)), component(i.getOperand(2))});
     case llvm::Instruction::ExtractValue: {
       const auto& part = llvm::cast<llvm::ExtractValueInst>(i);
       Words words{value(part.getAggregateOperand())};

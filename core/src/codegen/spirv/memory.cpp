@@ -35,62 +35,90 @@ Id FunctionTranslation::device_pointer(const llvm::Value* pointer, Id type) {
   return add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {value(pointer)});
 }
 
-/// A value as an integer of memory_bits().
+/// A value as an integer of memory_bits(), or as a vector of such.
 Id FunctionTranslation::to_bits(const llvm::Value* v) {
   const llvm::Type* type = v->getType();
   if (type->isIntegerTy(1))
     return add(Op::Select, b_.integer_type(8), {value(v), number(8, 1), number(8, 0)});
-  if (type->isFloatingPointTy()) return add(Op::Bitcast, b_.integer_type(memory_bits(type)), {value(v)});
-  return value(v);
+  if (!type->isFPOrFPVectorTy()) return value(v);
+  Id bits = b_.integer_type(memory_bits(type->getScalarType()));
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    bits = b_.vector_type(bits, vector->getNumElements());
+  return add(Op::Bitcast, bits, {value(v)});
 }
 
 void FunctionTranslation::from_bits(const llvm::Value& defined, Id bits) {
   const llvm::Type* type = defined.getType();
   if (type->isIntegerTy(1)) return add_as(defined, Op::INotEqual, {bits, number(8, 0)});
-  add_as(defined, type->isFloatingPointTy() ? Op::Bitcast : Op::CopyObject, {bits});
+  add_as(defined, type->isFPOrFPVectorTy() ? Op::Bitcast : Op::CopyObject, {bits});
 }
 
-/// The element `index` elements after an offset in bytes.
+/// The element `index` elements after an offset in bytes. Regions are small, so its number is computed in 32
+/// bits, which devices do in one instruction.
 Id FunctionTranslation::element(Region& region, Id offset, std::uint64_t index) {
-  const Id type = b_.integer_type(64);
-  const auto shift = std::uint64_t(std::countr_zero(region.bits / 8));
-  Id at = shift ? add(Op::ShiftRightLogical, type, {offset, number(64, shift)}) : offset;
-  if (index > 0) at = add(Op::IAdd, type, {at, number(64, index)});
-  const Id word = add(Op::UConvert, b_.integer_type(32), {at});
+  const Id type = b_.integer_type(32);
+  const auto shift = std::uint64_t(std::countr_zero(region.bits / 8 * region.components));
+  Id at = add(Op::UConvert, type, {offset});
+  if (shift) at = add(Op::ShiftRightLogical, type, {at, number(32, shift)});
+  if (index > 0) at = add(Op::IAdd, type, {at, number(32, index)});
   const Id variable =
       region.storage == StorageClass::Function ? locals_.at(&region) : module_.variable(region);
-  return add(Op::AccessChain, b_.pointer_type(region.storage, b_.integer_type(region.bits)),
-             {variable, word});
+  return add(Op::AccessChain, b_.pointer_type(region.storage, module_.element_type(region)), {variable, at});
 }
 
-Id FunctionTranslation::load_elements(Region& region, const llvm::Value* pointer, unsigned bits) {
-  const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits), offset = value(pointer);
+/// The number of `bits` that follows `number` others at an offset in bytes.
+Id FunctionTranslation::load_number(Region& region, Id offset, unsigned bits, unsigned number) {
+  const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits);
+  const unsigned parts = bits / region.bits;
   Id result = 0;
-  for (unsigned k = 0; k < bits / region.bits; ++k) {
-    Id loaded = add(Op::Load, part, {element(region, offset, k)});
-    if (bits == region.bits) return loaded;
+  for (unsigned k = 0; k < parts; ++k) {
+    Id loaded = add(Op::Load, part, {element(region, offset, number * parts + k)});
+    if (parts == 1) return loaded;
     loaded = add(Op::UConvert, whole, {loaded});
-    if (k > 0) loaded = add(Op::ShiftLeftLogical, whole, {loaded, number(32, k * region.bits)});
+    if (k > 0) loaded = add(Op::ShiftLeftLogical, whole, {loaded, this->number(32, k * region.bits)});
     result = k > 0 ? add(Op::BitwiseOr, whole, {result, loaded}) : loaded;
   }
   return result;
 }
 
-void FunctionTranslation::store_elements(Region& region, const llvm::Value* pointer, Id stored,
-                                         unsigned bits) {
-  const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits), offset = value(pointer);
-  for (unsigned k = 0; k < bits / region.bits; ++k) {
+void FunctionTranslation::store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned number) {
+  const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits);
+  const unsigned parts = bits / region.bits;
+  for (unsigned k = 0; k < parts; ++k) {
     Id element_value = stored;
-    if (k > 0) element_value = add(Op::ShiftRightLogical, whole, {stored, number(32, k * region.bits)});
-    if (bits != region.bits) element_value = add(Op::UConvert, part, {element_value});
-    put(code_, Op::Store, {element(region, offset, k), element_value});
+    if (k > 0) element_value = add(Op::ShiftRightLogical, whole, {stored, this->number(32, k * region.bits)});
+    if (parts != 1) element_value = add(Op::UConvert, part, {element_value});
+    put(code_, Op::Store, {element(region, offset, number * parts + k), element_value});
   }
+}
+
+void FunctionTranslation::load(Region& region, const llvm::LoadInst& i) {
+  const Id offset = value(i.getPointerOperand());
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
+  if (!vector) return from_bits(i, load_number(region, offset, memory_bits(i.getType()), 0));
+  const Id numbers =
+      b_.vector_type(b_.integer_type(memory_bits(vector->getElementType())), vector->getNumElements());
+  if (region.components > 1) return from_bits(i, add(Op::Load, numbers, {element(region, offset, 0)}));
+  Words parts;
+  for (unsigned k = 0; k < vector->getNumElements(); ++k)
+    parts.push_back(load_number(region, offset, memory_bits(vector->getElementType()), k));
+  from_bits(i, add(Op::CompositeConstruct, numbers, parts));
+}
+
+void FunctionTranslation::store(Region& region, const llvm::StoreInst& i) {
+  const Id offset = value(i.getPointerOperand()), stored = to_bits(i.getValueOperand());
+  const llvm::Type* type = i.getValueOperand()->getType();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector) return store_number(region, offset, stored, memory_bits(type), 0);
+  if (region.components > 1) return put(code_, Op::Store, {element(region, offset, 0), stored});
+  const unsigned bits = memory_bits(vector->getElementType());
+  for (unsigned k = 0; k < vector->getNumElements(); ++k)
+    store_number(region, offset, add(Op::CompositeExtract, b_.integer_type(bits), {stored, k}), bits, k);
 }
 
 void FunctionTranslation::load(const llvm::LoadInst& i) {
   const llvm::Type* type = i.getType();
-  if (Region* region = module_.regions.of(i.getPointerOperand()))
-    return from_bits(i, load_elements(*region, i.getPointerOperand(), memory_bits(type)));
+  if (Region* region = module_.regions.of(i.getPointerOperand())) return load(*region, i);
   if (i.isAtomic()) {
     const Id of_bits = b_.integer_type(memory_bits(type));
     const Id pointer = atomic_pointer(i.getPointerOperand(), memory_bits(type));
@@ -107,8 +135,7 @@ void FunctionTranslation::load(const llvm::LoadInst& i) {
 void FunctionTranslation::store(const llvm::StoreInst& i) {
   const llvm::Value* stored = i.getValueOperand();
   const llvm::Type* type = stored->getType();
-  if (Region* region = module_.regions.of(i.getPointerOperand()))
-    return store_elements(*region, i.getPointerOperand(), to_bits(stored), memory_bits(type));
+  if (Region* region = module_.regions.of(i.getPointerOperand())) return store(*region, i);
   if (i.isAtomic()) {
     const bool releases = module_.orders_memory() && llvm::isReleaseOrStronger(i.getOrdering());
     const Id pointer = atomic_pointer(i.getPointerOperand(), memory_bits(type));

@@ -43,6 +43,8 @@ Id ModuleTranslation::type(const llvm::Type* type) {
   }
   if (type->isHalfTy() || type->isFloatTy() || type->isDoubleTy())
     return builder.float_type(type->getPrimitiveSizeInBits());
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    return builder.vector_type(this->type(vector->getElementType()), vector->getNumElements());
   if (const auto* record = llvm::dyn_cast<llvm::StructType>(type)) {
     Words members;
     for (const llvm::Type* member : record->elements()) members.push_back(this->type(member));
@@ -74,10 +76,10 @@ Id ModuleTranslation::constant(const llvm::Constant* constant) {
   }
   // Undefined values are zero, so that results do not depend on the device.
   if (llvm::isa<llvm::UndefValue>(constant) || constant->isNullValue()) return builder.null(type(of));
-  if (const auto* record = llvm::dyn_cast<llvm::ConstantStruct>(constant)) {
+  if (llvm::isa<llvm::ConstantStruct, llvm::ConstantVector, llvm::ConstantDataVector>(constant)) {
     Words members;
-    for (const llvm::Use& member : record->operands())
-      members.push_back(this->constant(llvm::cast<llvm::Constant>(member)));
+    for (unsigned i = 0; const llvm::Constant* member = constant->getAggregateElement(i); ++i)
+      members.push_back(this->constant(member));
     return builder.composite(type(of), members);
   }
   std::string text;
@@ -93,6 +95,11 @@ Id ModuleTranslation::argument_address() {
     push_constants_ = builder.variable(StorageClass::PushConstant, block);
   }
   return push_constants_;
+}
+
+Id ModuleTranslation::element_type(const Region& region) {
+  const Id number = builder.integer_type(region.bits);
+  return region.components == 1 ? number : builder.vector_type(number, region.components);
 }
 
 Id ModuleTranslation::table(const Region& region) {
@@ -120,8 +127,7 @@ Id ModuleTranslation::table(const Region& region) {
 Id ModuleTranslation::variable(Region& region) {
   if (region.variable == 0) {
     const Id initial = region.storage == StorageClass::Private ? table(region) : 0;
-    const Id array =
-        builder.array_type(builder.integer_type(region.bits), std::uint32_t(region.bytes * 8 / region.bits));
+    const Id array = builder.array_type(element_type(region), region.elements());
     region.variable = builder.variable(region.storage, array, initial);
   }
   return region.variable;

@@ -31,6 +31,7 @@ class ModuleTranslation {
   Id argument_address();
   /// Variables that more than one function may use; those of an entry belong to its interface.
   Id variable(Region& region);
+  Id element_type(const Region& region);
 
   ModuleBuilder builder;
   Regions regions;

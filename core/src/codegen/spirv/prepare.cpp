@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "codegen/spirv/regions.hpp"
+#include "codegen/spirv/vector_accesses.hpp"
 
 namespace weir::codegen::spirv {
 namespace {
@@ -229,6 +230,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));
+  simple.addPass(VectorAccesses());
   simple.addPass(llvm::LowerSwitchPass());
   simple.addPass(llvm::UnifyFunctionExitNodesPass());
   simple.addPass(llvm::FixIrreduciblePass());

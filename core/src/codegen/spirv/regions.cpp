@@ -40,6 +40,10 @@ bool is_device_address(const llvm::Type* type) {
   return type->getPointerAddressSpace() == device_space;
 }
 
+bool is_block_address(const llvm::Type* type) {
+  return type->getPointerAddressSpace() == block_space;
+}
+
 Regions::Regions(const llvm::Module& module) {
   for (const llvm::Function& function : module)
     for (const llvm::Instruction& i : llvm::instructions(function)) {
@@ -60,13 +64,28 @@ void Regions::look_at(const llvm::Value* pointer, const llvm::Type* type, llvm::
   const auto objects = objects_of(pointer);
   std::size_t region = region_of(objects.front());
   for (const llvm::Value* object : objects) region = join(region, region_of(object));
-  const unsigned bits = type->isIntegerTy(1) ? 8 : type->getPrimitiveSizeInBits().getFixedValue();
-  regions_[region].bits = std::min({regions_[region].bits, bits, unsigned(8 * align.value())});
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const unsigned components = vector ? vector->getNumElements() : 1;
+  const unsigned all_bits = type->isIntegerTy(1) ? 8 : type->getPrimitiveSizeInBits().getFixedValue();
+  const unsigned bits = all_bits / components, aligned_bits = unsigned(8 * align.value());
+  reshape(regions_[region], std::min(bits, aligned_bits), all_bits <= aligned_bits ? components : 1);
+}
+
+/// After one more access. Elements are vectors as long as all accesses have one shape.
+void Regions::reshape(Region& region, unsigned bits, unsigned components) {
+  const bool is_first = region.bits == 0;
+  const bool differs = !is_first && (region.bits != bits || region.components != components);
+  region.bits = is_first ? bits : std::min(region.bits, bits);
+  region.components = differs ? 1 : components;
 }
 
 std::size_t Regions::region_of(const llvm::Value* object) {
   const auto [found, added] = of_object_.try_emplace(object, regions_.size());
-  if (added) regions_.push_back({.storage = storage_of(object), .objects = {object}});
+  if (added) {
+    Region& region = regions_.emplace_back();
+    region.storage = storage_of(object);
+    region.objects = {object};
+  }
   return found->second;
 }
 
@@ -75,7 +94,7 @@ std::size_t Regions::join(std::size_t a, std::size_t b) {
   if (regions_[a].storage != regions_[b].storage)
     throw Error(ErrorCode::compile,
                 "SPIR-V: one access is to memory of two kinds; report this as a bug of Weir");
-  regions_[a].bits = std::min(regions_[a].bits, regions_[b].bits);
+  if (regions_[b].bits) reshape(regions_[a], regions_[b].bits, regions_[b].components);
   for (const llvm::Value* object : regions_[b].objects) {
     regions_[a].objects.push_back(object);
     of_object_[object] = a;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory other than arrays: locals of an iteration, memory of a block, constant tables. Vulkan has no
-// addresses of these, so each becomes a variable that is an array of unsigned integers, and a pointer into it
-// is an offset in bytes.
+// addresses of these, so each becomes a variable that is an array of unsigned integers, or of vectors of
+// them, and a pointer into it is an offset in bytes.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -15,10 +15,15 @@ namespace weir::codegen::spirv {
 
 struct Region {
   StorageClass storage;
-  unsigned bits = 64;       ///< of an element: the smallest access, so that every access is of whole elements
+  /// Of a number: the smallest access, so that every access is of whole numbers.
+  unsigned bits = 0;
+  /// Numbers of an element: more than 1 if all accesses are of aligned vectors of this length.
+  unsigned components = 1;
   std::uint64_t bytes = 0;  ///< of all objects
   std::vector<const llvm::Value*> objects;
   Id variable = 0;
+
+  std::uint32_t elements() const { return std::uint32_t(bytes * 8 / (bits * components)); }
 };
 
 class Regions {
@@ -37,6 +42,7 @@ class Regions {
   void look_at(const llvm::Value* pointer, const llvm::Type* type, llvm::Align align);
   std::size_t region_of(const llvm::Value* object);
   std::size_t join(std::size_t a, std::size_t b);
+  static void reshape(Region& region, unsigned bits, unsigned components);
   void lay_out(const llvm::DataLayout& layout);
 
   std::vector<Region> regions_;
@@ -46,5 +52,7 @@ class Regions {
 
 /// Whether a pointer of this type is an address in device memory.
 bool is_device_address(const llvm::Type* type);
+/// Whether a pointer of this type is into the memory of a block.
+bool is_block_address(const llvm::Type* type);
 
 }  // namespace weir::codegen::spirv
