@@ -128,6 +128,11 @@ ir::Kernel Trace::run(const KernelSource& source) {
 
   source.body(source.lambda, id_, components.data());
   if (out_of_memory_) throw std::bad_alloc();
+  if (unfinished_ && diagnostics_.empty())
+    report(
+        "an exception that the kernel's lambda caught left this condition or reduction without a value: "
+        "catch it inside, or let it leave the lambda",
+        *unfinished_);
 
   kernel_.body = std::move(stack_.front().block);
   for (ir::Parameter& parameter : kernel_.parameters) parameter.location = locate(where_);
