@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
+#include "control_characters.hpp"
 #include "dsl/names.hpp"
 #include "ir/verifier.hpp"
 
@@ -156,7 +157,7 @@ void Trace::report(std::string message, const Where& where) {
 }
 
 void Trace::refuse() const {
-  std::string text = "kernel '" + kernel_.name + "' cannot be built:";
+  std::string text = "kernel '" + without_control_characters(kernel_.name) + "' cannot be built:";
   for (const Diagnostic& diagnostic : diagnostics_)
     text += "\n  " + diagnostic.place + ": " + diagnostic.message;
   throw Error(ErrorCode::kernel, text, kernel_.name, diagnostics_.front().where);
