@@ -206,13 +206,14 @@ void trace_repeat_while(const Handle& most, C& condition, F& body, Where where) 
 
 /// Runs the body `count` times, one repetition after the other, within the launch: loops and reductions in it
 /// run in parallel. A count of 0 or less runs nothing. Directly in the kernel, in another repeat or in a
-/// stream_parallel block; the body holds anything but stream_parallel and print. Variables that are declared
-/// outside keep their values from one repetition to the next. The count is evaluated once, on the device if
-/// need be. The host never waits.
+/// stream_parallel block; the body holds anything but stream_parallel. Variables that are declared outside
+/// keep their values from one repetition to the next. The count is evaluated once, on the device if need be.
+/// The host never waits.
 ///
 /// A count that is computed from constants, scalars and extents, and from the numbers of outer repetitions,
-/// lets loops in the body use the whole device. With any other count one block of a GPU, or one thread of a
-/// CPU, runs the repetitions.
+/// lets loops in the body use the whole device. With any other count one task runs the repetitions: all
+/// blocks of a GPU with cooperative launches if the loops are large, else one block of a GPU or one thread of
+/// a CPU.
 template <class F>
 void repeat(const detail::Subscript& count, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat", where);
@@ -224,7 +225,7 @@ void repeat(const detail::Subscript& count, F&& body, detail::Where where = deta
 
 /// Runs the body as long as the condition, a lambda that is evaluated on the device before each repetition,
 /// gives true. The condition may hold loops and reductions. It counts as false after a failure of an assert_
-/// or a bounds check. One block of a GPU, or one thread of a CPU, runs the repetitions; otherwise as repeat.
+/// or a bounds check. One task runs the repetitions, as with a count that only the device knows.
 template <class C, class F>
 void repeat_while(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat_while", where);
