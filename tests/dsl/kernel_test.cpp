@@ -34,6 +34,17 @@ TEST(Kernels, TooManyParameterNamesAreRefused) {
               testing::HasSubstr("2 names for 1 parameters"));
 }
 
+TEST(Kernels, MessagesShowNoControlCharactersOfNames) {
+  std::string text;
+  try {
+    traced([](View<float> x) { x[0] = 1; }, {}, std::string_view("a\0b\n", 4));
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  EXPECT_THAT(text, testing::HasSubstr("kernel 'a?b?' cannot be built:"));
+  EXPECT_THAT(text, testing::HasSubstr("a kernel's name has no control characters"));
+}
+
 TEST(Kernels, FunctionsAreKernelsToo) {
   EXPECT_EQ(body_of(&by_function),
             "  %0 = const 0 : i64\n"

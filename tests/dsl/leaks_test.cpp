@@ -158,6 +158,29 @@ TEST(Nesting, AnExceptionCaughtInTheLambdaClosesWhatItLeft) {
             "  store @p0[%1], %2\n");
 }
 
+TEST(Nesting, AnExceptionCaughtInTheLambdaLeavesNoConditionOrReductionWithoutAValue) {
+  const std::string words =
+      ": an exception that the kernel's lambda caught left this condition or reduction without a value: "
+      "catch it inside, or let it leave the lambda";
+  const auto caught = [](auto statement) {
+    return refusal(with_constants([&](View<float> x) {
+      try {
+        statement(x);
+      } catch (int) {
+      }
+      x[0] = 1;
+    }));
+  };
+  // Without its condition, the loop would not end.
+  std::string text =
+      caught([](auto& x) { repeat_while([]() -> Value<bool> { throw 1; }, [&] { x[0] = 2; }); });
+  EXPECT_THAT(text, testing::HasSubstr(line(-1) + words));
+  text = caught([](auto&) { range_for(9, [](Index) { while_([]() -> Value<bool> { throw 1; }, [] {}); }); });
+  EXPECT_THAT(text, testing::HasSubstr(line(-1) + words));
+  text = caught([](auto& x) { reduce_sum(x.size(), [](Index) -> Value<float> { throw 1; }); });
+  EXPECT_THAT(text, testing::HasSubstr(line(-1) + words));
+}
+
 TEST(Captures, WithConstantsReadsThemWhenTheKernelIsBuilt) {
   float k = 2;
   const auto text = [&] { return body_of(with_constants([&](View<float> x) { x[0] = k; })); };

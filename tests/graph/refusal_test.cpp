@@ -110,6 +110,25 @@ TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
 }
 
 // proves R35
+TEST_P(Refusals, NodesOfDroppedCallsBelongToNoGraph) {
+  auto x = filled<std::int32_t>(10, 0), y = filled<std::int32_t>(10, 0);
+  GraphBuilder builder(device);
+  GraphNode dropped;
+  EXPECT_THROW(builder.parallel([&] {
+    dropped = builder.fill(x, 1);
+    throw 1;
+  }),
+               int);
+  builder.fill(x, 2);  // takes the place of the dropped call
+  Graph graph = builder.build();
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { graph.update_fill(dropped, y, 3); }),
+              HasSubstr("not of this graph"));
+  graph.launch(stream);
+  EXPECT_THAT(x.to_host(stream), Each(2));
+  EXPECT_THAT(y.to_host(stream), Each(0));
+}
+
+// proves R35
 TEST_P(Refusals, DestroyedBuildersAndGraphsThrow) {
   auto x = filled<std::int32_t>(10, 0);
   GraphBuilder builder(device);

@@ -224,6 +224,19 @@ TEST(ReturnedValue, OfNoLaunchIsRefused) {
   EXPECT_EQ(none.get(), 1);
 }
 
+TEST(ReturnedValue, MovedFromIsNotValidWhateverItIsMovedTo) {
+  Future<float> held = sum_kernel()(upload(std::vector<float>{1}));
+  held.wait();
+  Future<float> moved = sum_kernel()(upload(std::vector<float>{2}));
+  held = std::move(moved);
+  EXPECT_FALSE(moved.valid());
+  EXPECT_THAT(error_of([&] { (void)moved.get(); }), HasSubstr("the future has no value"));
+  EXPECT_EQ(held.get(), 2);
+  Future<float>& same = held;
+  held = std::move(same);
+  EXPECT_EQ(held.get(), 2);
+}
+
 TEST(ReturnedValue, OfRefusedLaunchesSubmitNothing) {
   Array<float> freed = upload(std::vector<float>{1});
   const ArrayView<float> view = freed;

@@ -396,6 +396,29 @@ TEST(Stream, MovedFromAndDefaultMadeStreamsAreNotAlive) {
   b.synchronize();
 }
 
+// proves R35
+TEST(Stream, AMoveAssignmentDestroysTheOneThatWasHeld) {
+  const Device device = open_real();
+  Stream a = device.create_stream(), b = device.create_stream();
+  const StreamRef held = a, moved = b;
+  a = std::move(b);
+  EXPECT_FALSE(b.alive());
+  EXPECT_FALSE(held.alive());
+  EXPECT_TRUE(a == moved);
+  a.synchronize();
+  Event e = device.create_event(), f = device.create_event();
+  const EventRef held_event = e;
+  e = std::move(f);
+  EXPECT_FALSE(f.alive());
+  EXPECT_FALSE(held_event.alive());
+  EXPECT_TRUE(e.alive());
+  auto x = device.pinned_array<float>(10), y = device.pinned_array<float>(20);
+  x = std::move(y);
+  EXPECT_EQ(x.size(), 20u);
+  EXPECT_EQ(y.size(), 0u);
+  EXPECT_EQ(y.data(), nullptr);
+}
+
 // proves R3
 TEST(CurrentStreamScope, MayEndInAnyOrder) {
   const Device device = open_real();

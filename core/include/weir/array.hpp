@@ -246,7 +246,7 @@ class WEIR_API PinnedMemory {
   PinnedMemory(const Device& device, std::size_t bytes);
   PinnedMemory(PinnedMemory&& other) noexcept { swap(other); }
   PinnedMemory& operator=(PinnedMemory&& other) noexcept {
-    swap(other);
+    PinnedMemory(std::move(other)).swap(*this);
     return *this;
   }
   ~PinnedMemory();
@@ -267,7 +267,7 @@ class WEIR_API PinnedMemory {
 }  // namespace detail
 
 /// Host memory for fast copies, made by Device::pinned_array, zero filled, move-only. It must outlive the
-/// asynchronous copies that use it, like any host memory.
+/// asynchronous copies that use it, like any host memory. A moved-from or default-made PinnedArray is empty.
 template <KernelElement T>
 class PinnedArray {
  public:
@@ -275,8 +275,9 @@ class PinnedArray {
   PinnedArray(PinnedArray&& other) noexcept
       : memory_(std::move(other.memory_)), size_(std::exchange(other.size_, 0)) {}
   PinnedArray& operator=(PinnedArray&& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(size_, other.size_);
+    PinnedArray taken(std::move(other));
+    std::swap(memory_, taken.memory_);
+    std::swap(size_, taken.size_);
     return *this;
   }
   T* data() const noexcept { return static_cast<T*>(memory_.data()); }

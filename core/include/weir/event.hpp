@@ -49,8 +49,9 @@ class WEIR_API Event : public EventRef {
   Event() = default;
   Event(Event&& other) noexcept : EventRef(std::exchange(other.state_, nullptr), other.generation_) {}
   Event& operator=(Event&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(generation_, other.generation_);
+    Event taken(std::move(other));
+    std::swap(state_, taken.state_);
+    std::swap(generation_, taken.generation_);
     return *this;
   }
   ~Event();

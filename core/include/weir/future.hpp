@@ -25,7 +25,8 @@ class WEIR_API ReturnedShare {
   explicit ReturnedShare(ReturnedValues* values) noexcept : values_(values) {}
   ReturnedShare(ReturnedShare&& other) noexcept : values_(std::exchange(other.values_, nullptr)) {}
   ReturnedShare& operator=(ReturnedShare&& other) noexcept {
-    std::swap(values_, other.values_);
+    ReturnedShare taken(std::move(other));
+    std::swap(values_, taken.values_);
     return *this;
   }
   ~ReturnedShare();

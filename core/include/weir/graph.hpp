@@ -21,9 +21,15 @@ namespace weir {
 
 namespace detail {
 struct GraphState;
-}
 
-/// A recorded call, for Graph::update. Valid only for the graph that it was recorded for.
+struct CallNumbers {
+  std::uint64_t unique = 0;  ///< no two recorded calls of a process share it
+  std::uint32_t index = 0;   ///< in its graph
+};
+}  // namespace detail
+
+/// A recorded call, for Graph::update. Valid only for the graph that it was recorded for, and not if the call was
+/// dropped with its branches.
 class GraphNode {
  public:
   GraphNode() = default;
@@ -33,9 +39,8 @@ class GraphNode {
   friend class Graph;
   template <class>
   friend class GraphLaunch;
-  GraphNode(const detail::GraphState* graph, std::uint32_t index) noexcept : graph_(graph), index_(index) {}
-  const detail::GraphState* graph_ = nullptr;
-  std::uint32_t index_ = 0;
+  GraphNode(const detail::CallNumbers& numbers) noexcept : numbers_(numbers) {}
+  detail::CallNumbers numbers_;
 };
 
 /// A recorded launch of a Kernel<Signature>.

@@ -76,8 +76,9 @@ class WEIR_API Stream : public StreamRef {
   Stream() = default;
   Stream(Stream&& other) noexcept : StreamRef(std::exchange(other.state_, nullptr), other.generation_) {}
   Stream& operator=(Stream&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(generation_, other.generation_);
+    Stream taken(std::move(other));
+    std::swap(state_, taken.state_);
+    std::swap(generation_, taken.generation_);
     return *this;
   }
   ~Stream();

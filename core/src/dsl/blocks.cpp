@@ -29,6 +29,11 @@ void drop_unreachable(ir::Block& block) {
   if (leaves != statements.end()) statements.erase(std::next(leaves), statements.end());
 }
 
+constexpr bool ends_in_value(Trace::BlockKind kind) {
+  using enum Trace::BlockKind;
+  return kind == repeat_condition || kind == while_condition || kind == reduce;
+}
+
 }  // namespace
 
 void Trace::open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where) {
@@ -52,6 +57,9 @@ void Trace::close() {
   stack_.pop_back();
   open_[block.id] = false;
   if (block.dropped || out_of_memory_) return;
+  if (ends_in_value(block.kind) &&
+      (block.block.statements.empty() || block.block.statements.back().op != ir::Op::yield))
+    unfinished_ = block.opened;
   drop_unreachable(block.block);
   auto& statements = stack_.back().block.statements;
   switch (block.kind) {

@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
+#include "control_characters.hpp"
 #include "dsl/names.hpp"
 #include "ir/verifier.hpp"
 
@@ -128,6 +129,11 @@ ir::Kernel Trace::run(const KernelSource& source) {
 
   source.body(source.lambda, id_, components.data());
   if (out_of_memory_) throw std::bad_alloc();
+  if (unfinished_ && diagnostics_.empty())
+    report(
+        "an exception that the kernel's lambda caught left this condition or reduction without a value: "
+        "catch it inside, or let it leave the lambda",
+        *unfinished_);
 
   kernel_.body = std::move(stack_.front().block);
   for (ir::Parameter& parameter : kernel_.parameters) parameter.location = locate(where_);
@@ -151,7 +157,7 @@ void Trace::report(std::string message, const Where& where) {
 }
 
 void Trace::refuse() const {
-  std::string text = "kernel '" + kernel_.name + "' cannot be built:";
+  std::string text = "kernel '" + without_control_characters(kernel_.name) + "' cannot be built:";
   for (const Diagnostic& diagnostic : diagnostics_)
     text += "\n  " + diagnostic.place + ": " + diagnostic.message;
   throw Error(ErrorCode::kernel, text, kernel_.name, diagnostics_.front().where);

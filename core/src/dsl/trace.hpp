@@ -192,8 +192,9 @@ class Trace {
   Where where_;
   Where last_;
   std::vector<OpenBlock> stack_;
-  std::vector<bool> open_;      ///< by id of the statement block
-  bool out_of_memory_ = false;  ///< a statement block could not be closed
+  std::vector<bool> open_;           ///< by id of the statement block
+  std::optional<Where> unfinished_;  ///< a condition or reduction that an exception left without its value
+  bool out_of_memory_ = false;       ///< a statement block could not be closed
   std::vector<ValueInfo> values_;
   std::vector<LocalInfo> locals_;
   std::vector<ActiveFunction> functions_;

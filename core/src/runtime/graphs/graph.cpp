@@ -76,8 +76,9 @@ void launch_run(detail::GraphRun& run) {
 
 /// Returns the call of a node of this graph, which must be of kind Call.
 template <class Call>
-Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view expected) {
-  if (!own || index >= graph.calls.size())
+Call& call_of(GraphState& graph, const detail::CallNumbers& numbers, std::string_view expected) {
+  const std::uint32_t index = numbers.index;
+  if (index >= graph.calls.size() || graph.calls[index].number != numbers.unique)
     throw Error(ErrorCode::invalid,
                 "the node is not of this graph; pass a node that this graph's builder returned");
   Call* call = std::get_if<Call>(&graph.calls[index].what);
@@ -125,9 +126,9 @@ void Graph::launch(const StreamRef& on) const try {
 
 void Graph::update(const GraphNode& node, std::span<const LaunchArgument> arguments) try {
   GraphState& graph = alive(state_);
-  const auto& call =
-      call_of<detail::ProgramCall>(graph, node.graph_ == &graph, node.index_, "a kernel in IR form");
-  graph.replace(node.index_, detail::program_call(graph.device, call.program, arguments, call.options));
+  const auto& call = call_of<detail::ProgramCall>(graph, node.numbers_, "a kernel in IR form");
+  graph.replace(node.numbers_.index,
+                detail::program_call(graph.device, call.program, arguments, call.options));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -135,16 +136,16 @@ void Graph::update(const GraphNode& node, std::span<const LaunchArgument> argume
 void Graph::update(const GraphNode& node, const LaunchShape& shape,
                    std::span<const KernelArgument> arguments) try {
   GraphState& graph = alive(state_);
-  const auto& call = call_of<detail::KernelCall>(graph, node.graph_ == &graph, node.index_, "a ready kernel");
-  graph.replace(node.index_, detail::kernel_call(graph.device, call.kernel, shape, arguments));
+  const auto& call = call_of<detail::KernelCall>(graph, node.numbers_, "a ready kernel");
+  graph.replace(node.numbers_.index, detail::kernel_call(graph.device, call.kernel, shape, arguments));
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
-  graph.replace(node.index_, detail::copy_call(graph.device, to, from));
+  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
+  graph.replace(node.numbers_.index, detail::copy_call(graph.device, to, from));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -152,8 +153,8 @@ void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const Any
 void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to,
                                    std::span<const std::byte> from) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
-  graph.replace(node.index_, detail::upload_call(graph.device, to, from));
+  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
+  graph.replace(node.numbers_.index, detail::upload_call(graph.device, to, from));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -161,16 +162,16 @@ void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to
 void Graph::update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from,
                                  std::span<std::byte> to) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
-  graph.replace(node.index_, detail::download_call(graph.device, from, to));
+  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
+  graph.replace(node.numbers_.index, detail::download_call(graph.device, from, to));
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Graph::update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a fill");
-  graph.replace(node.index_, detail::fill_call(graph.device, to, element));
+  call_of<detail::TransferCall>(graph, node.numbers_, "a fill");
+  graph.replace(node.numbers_.index, detail::fill_call(graph.device, to, element));
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -67,7 +67,7 @@ GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArg
   GraphState& graph = recording(state_);
   if (!program.state()) detail::throw_dead("program");
   const Program placed(detail::for_layouts(program.state(), arguments));
-  return {&graph, graph.record(detail::program_call(graph.device, placed, arguments, options))};
+  return graph.record(detail::program_call(graph.device, placed, arguments, options));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -75,7 +75,7 @@ GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArg
 GraphNode GraphBuilder::launch(const KernelFunction& kernel, const LaunchShape& shape,
                                std::span<const KernelArgument> arguments) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::kernel_call(graph.device, kernel.state(), shape, arguments))};
+  return graph.record(detail::kernel_call(graph.device, kernel.state(), shape, arguments));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -101,28 +101,28 @@ void GraphBuilder::launch(const TaskList& tasks) try {
 
 GraphNode GraphBuilder::copy(const AnyArrayView& to, const AnyArrayView& from) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::copy_call(graph.device, to, from))};
+  return graph.record(detail::copy_call(graph.device, to, from));
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 GraphNode GraphBuilder::copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::upload_call(graph.device, to, from))};
+  return graph.record(detail::upload_call(graph.device, to, from));
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::download_call(graph.device, from, to))};
+  return graph.record(detail::download_call(graph.device, from, to));
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::fill_call(graph.device, to, element))};
+  return graph.record(detail::fill_call(graph.device, to, element));
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t scratch_alignment = 256;
 
+std::atomic<std::uint64_t> last_number{0};
+
 }  // namespace
 
 void GraphState::count(const GraphCall& call) {
@@ -47,7 +49,7 @@ void GraphState::drop_use(const Owned& block) noexcept {
   blocks.pop_back();
 }
 
-std::uint32_t GraphState::record(GraphCall call) {
+CallNumbers GraphState::record(GraphCall call) {
   const auto index = static_cast<std::uint32_t>(calls.size());
   bool keyed_call = false, bound = false, recorded = false, prints = false;
   std::uint64_t bytes = 0;
@@ -65,6 +67,7 @@ std::uint32_t GraphState::record(GraphCall call) {
     }
     bound = bound || recorded || bytes != 0;
   }
+  call.number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
   keyed.reserve(keyed.size() + 1);
   printing.reserve(printing.size() + 1);
   stream_bound.reserve(stream_bound.size() + 1);
@@ -84,7 +87,7 @@ std::uint32_t GraphState::record(GraphCall call) {
   if (keyed_call) keyed.push_back(index);
   if (prints) printing.push_back(index);
   if (bound) stream_bound.push_back(index);
-  return index;
+  return {calls.back().number, index};
 }
 
 void GraphState::replace(std::uint32_t index, GraphCall call) {
@@ -107,6 +110,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   if (call.node_count() != held.node_count()) ++shape;
   repeated_tasks += call.repeated_tasks() - held.repeated_tasks();
   call.version = ++version;
+  call.number = held.number;
   held = std::move(call);
 }
 

@@ -60,6 +60,7 @@ struct GraphCall {
   std::variant<ProgramCall, KernelCall, TransferCall> what;
   std::vector<AnyArrayView> arrays;
   std::uint64_t version = 1;  ///< of its arguments; one counter for all calls of a graph
+  std::uint64_t number = 0;   ///< no other recorded call of the process has it; kept by replace()
 
   const KernelOrigin* kernel() const noexcept;
   std::size_t node_count() const noexcept;
@@ -95,8 +96,8 @@ struct GraphState {
   GraphState(const GraphState&) = delete;
   GraphState& operator=(const GraphState&) = delete;
 
-  /// Appends a call that is checked and complete.
-  std::uint32_t record(GraphCall call);
+  /// Appends a call that is checked and complete, and numbers it.
+  CallNumbers record(GraphCall call);
   /// Replaces a call; the order and the scratch memory of the others stay unchanged.
   void replace(std::uint32_t index, GraphCall call);
   /// Removes steps and calls from these positions on.
