@@ -28,8 +28,8 @@ struct CallNumbers {
 };
 }  // namespace detail
 
-/// A recorded call, for Graph::update. Valid only for the graph that it was recorded for, and not if the call was
-/// dropped with its branches.
+/// A recorded call, for Graph::update. Valid only for the graph that it was recorded for, and not if the call
+/// was dropped with its branches.
 class GraphNode {
  public:
   GraphNode() = default;
