@@ -15,6 +15,7 @@
 #include <weir/sdk/checks.hpp>
 #include <weir/sdk/object.hpp>
 
+#include "code/spirv.hpp"
 #include "memory/transfer.hpp"
 #include "queue/commands.hpp"
 #include "queue/scheduler.hpp"
@@ -103,18 +104,29 @@ struct Allocation : sdk::AllocationObject<Device> {
   Range at(std::uint64_t offset, std::uint64_t bytes) const noexcept { return part(range, offset, bytes); }
 };
 
+/// Where a kernel reads its arguments: in the push constants, or in a block at an address that is pushed.
+enum class Arguments : std::uint8_t { stored, pushed };
+
 struct Kernel : sdk::KernelObject<Device> {
   VkShaderModule shader = VK_NULL_HANDLE;
   std::uint64_t hash = 0;  ///< of the module and the kernel's name
 
+  std::uint32_t push_bytes = 0;  ///< of the kernel's push constants
+
   /// The pipeline for the launch's block and dynamic shared memory; compiles it at its first use.
-  VkPipeline pipeline(const weir_launch& launch);
+  VkPipeline pipeline(const weir_launch& launch, Arguments arguments);
+  /// Whether the kernel takes arguments of this size as push constants.
+  bool pushes(std::uint32_t argument_bytes) const noexcept {
+    return argument_bytes > 0 && sizeof(VkDeviceAddress) + argument_bytes <= push_bytes &&
+           push_bytes <= max_push_bytes;
+  }
   void unload() noexcept;
 
  private:
   /// The values of the specialisation constants.
   struct Key {
     std::uint32_t x, y, z, dynamic_shared_bytes;
+    VkBool32 pushed;
     auto operator<=>(const Key&) const = default;
   };
   using Pipelines = std::map<Key, VkPipeline>;
@@ -128,7 +140,7 @@ struct Kernel : sdk::KernelObject<Device> {
 struct Module : sdk::ModuleObject<Device, Kernel> {
   VkShaderModule shader = VK_NULL_HANDLE;
   std::uint64_t hash = 0;
-  std::vector<std::string> entry_points;
+  std::vector<SpirvModule::EntryPoint> entry_points;
   std::uint32_t shared_bytes = 0;  ///< of the largest entry point, as far as known
 
   void unload() noexcept;

@@ -53,21 +53,34 @@ TEST_F(Open, DISABLED_RunsAGraphOfKernelsAndFills) {
   call(table().module_unload, module);
 }
 
-// On an H200 a fill after a running kernel holds back all queues: tests/evidence/vulkan.md.
-TEST(Graph, NoCopyOrFillFollowsAKernelWithoutABarrier) {
+std::string commands_of(const char* test, std::string& output) {
   const std::string file = testing::TempDir() + "weir-vulkan-commands-" + std::to_string(getpid());
-  const std::string output =
-      run_apart("VK_LAYER_PATH=" WEIR_TEST_LAYERS
-                " VK_INSTANCE_LAYERS=VK_LAYER_WEIR_recorded_commands WEIR_TEST_COMMANDS=" +
-                    file,
-                "Open.DISABLED_RunsAGraphOfKernelsAndFills");
+  output = run_apart("VK_LAYER_PATH=" WEIR_TEST_LAYERS
+                     " VK_INSTANCE_LAYERS=VK_LAYER_WEIR_recorded_commands WEIR_TEST_COMMANDS=" +
+                         file,
+                     test);
   std::ifstream commands(file);
   const std::string text{std::istreambuf_iterator<char>(commands), {}};
   std::filesystem::remove(file);
+  return text;
+}
+
+// On an H200 a fill after a running kernel holds back all queues: tests/evidence/vulkan.md.
+TEST(Graph, NoCopyOrFillFollowsAKernelWithoutABarrier) {
+  std::string output;
+  const std::string text = commands_of("Open.DISABLED_RunsAGraphOfKernelsAndFills", output);
   EXPECT_THAT(output, testing::HasSubstr("blocks: 40\n"));
   EXPECT_THAT(output, testing::HasSubstr("filled: 128\n"));
   EXPECT_TRUE(std::regex_search(text, std::regex("t+kk"))) << "the graph was not recorded:\n" << text;
   EXPECT_FALSE(std::regex_search(text, std::regex("k+t"))) << text;
+  EXPECT_EQ(text.find('p'), std::string::npos) << "arguments of graphs change without a recording\n" << text;
+}
+
+TEST(Launch, PushesTheArgumentsOfAKernelThatTakesThem) {
+  std::string output;
+  const std::string text = commands_of("Open.DISABLED_RunsAKernel", output);
+  EXPECT_THAT(output, testing::HasSubstr("blocks: 10\n"));
+  EXPECT_TRUE(std::regex_search(text, std::regex("pk"))) << text;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS,
-// one line for each: k for a kernel, t for a copy or a fill, b for a barrier. Commands of secondary buffers
-// are in the place of their execution.
+// one line for each: k for a kernel, p for its pushed arguments, t for a copy or a fill, b for a barrier.
+// Commands of secondary buffers are in the place of their execution.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -79,6 +79,12 @@ void dispatch(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y, std::u
   next<PFN_vkCmdDispatch>("vkCmdDispatch")(commands, x, y, z);
 }
 
+void push(VkCommandBuffer commands, VkPipelineLayout layout, VkShaderStageFlags stages, std::uint32_t offset,
+          std::uint32_t size, const void* values) {
+  if (size > sizeof(VkDeviceAddress)) note(commands, 'p');
+  next<PFN_vkCmdPushConstants>("vkCmdPushConstants")(commands, layout, stages, offset, size, values);
+}
+
 void copy(VkCommandBuffer commands, VkBuffer from, VkBuffer to, std::uint32_t count,
           const VkBufferCopy* regions) {
   note(commands, 't');
@@ -128,6 +134,7 @@ PFN_vkVoidFunction own(const char* name) {
       {"vkCreateDevice", reinterpret_cast<PFN_vkVoidFunction>(create_device)},
       {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(begin)},
       {"vkCmdDispatch", reinterpret_cast<PFN_vkVoidFunction>(dispatch)},
+      {"vkCmdPushConstants", reinterpret_cast<PFN_vkVoidFunction>(push)},
       {"vkCmdCopyBuffer", reinterpret_cast<PFN_vkVoidFunction>(copy)},
       {"vkCmdFillBuffer", reinterpret_cast<PFN_vkVoidFunction>(fill)},
       {"vkCmdPipelineBarrier2", reinterpret_cast<PFN_vkVoidFunction>(barrier)},

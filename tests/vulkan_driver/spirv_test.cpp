@@ -21,8 +21,19 @@ std::vector<std::uint32_t> words_of(const char* name) {
 TEST(Spirv, EntryPointsAndCapabilitiesAreRead) {
   SpirvModule module;
   EXPECT_EQ(read_spirv(words_of("iota"), module), "");
-  EXPECT_THAT(module.entry_points, testing::ElementsAre("iota"));
+  ASSERT_EQ(module.entry_points.size(), 1u);
+  EXPECT_EQ(module.entry_points[0].name, "iota");
+  EXPECT_EQ(module.entry_points[0].push_bytes, 8u);                           // the address of the arguments
   EXPECT_THAT(module.capabilities, testing::IsSupersetOf({1u, 11u, 5347u}));  // Shader, Int64, addresses
+}
+
+TEST(Spirv, TheBytesOfPushConstantsAreRead) {
+  for (const auto& [name, bytes] : {std::pair{"tally", 16u}, {"scale_add", 40u}}) {
+    SpirvModule module;
+    EXPECT_EQ(read_spirv(words_of(name), module), "");
+    ASSERT_EQ(module.entry_points.size(), 1u);
+    EXPECT_EQ(module.entry_points[0].push_bytes, bytes) << name;
+  }
 }
 
 TEST(Spirv, EveryPrefixIsRefused) {

@@ -9,6 +9,9 @@
 #extension GL_KHR_memory_scope_semantics : require
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 layout(constant_id = 3) const uint dynamic_bytes = 16;
+/// Of kernels that take their arguments in either way; the others read the argument block.
+layout(constant_id = 4) const bool arguments_are_pushed = false;
+#define ARGUMENT(name) (arguments_are_pushed ? pushed.name : pushed.block.name)
 
 layout(buffer_reference, scalar) buffer Bytes { uint8_t at[]; };
 layout(buffer_reference, scalar) buffer Ints { int at[]; };

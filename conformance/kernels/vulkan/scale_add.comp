@@ -3,9 +3,14 @@
 #extension GL_GOOGLE_include_directive : require
 #include "head.glsl"
 layout(buffer_reference, scalar) readonly buffer Arguments { Longs result; Longs source; int64_t n, factor; };
-layout(push_constant, scalar) uniform Pushed { Arguments given; };
+layout(push_constant, scalar) uniform Pushed {
+  Arguments block;
+  Longs result; Longs source; int64_t n, factor;
+} pushed;
 
 void main() {
-  for (int64_t i = thread(); i < given.n; i += threads())
-    given.result.at[int(i)] = given.factor * given.source.at[int(i)] + given.result.at[int(i)];
+  Longs result = ARGUMENT(result), source = ARGUMENT(source);
+  const int64_t n = ARGUMENT(n), factor = ARGUMENT(factor);
+  for (int64_t i = thread(); i < n; i += threads())
+    result.at[int(i)] = factor * source.at[int(i)] + result.at[int(i)];
 }

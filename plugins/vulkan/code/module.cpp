@@ -142,21 +142,23 @@ void Module::unload() noexcept {
 }
 
 void Module::find_kernel(Kernel& kernel) {
-  if (std::ranges::find(entry_points, kernel.name) == entry_points.end())
+  const auto found = std::ranges::find(entry_points, kernel.name, &SpirvModule::EntryPoint::name);
+  if (found == entry_points.end())
     sdk::fail(WEIR_ERROR_NOT_FOUND,
               "module '%.64s' has no kernel '%.128s'; it has %zu, the first is '%.128s'", name.c_str(),
-              kernel.name.c_str(), entry_points.size(), entry_points.front().c_str());
+              kernel.name.c_str(), entry_points.size(), entry_points.front().name.c_str());
   kernel.shader = shader;
+  kernel.push_bytes = found->push_bytes;
   kernel.hash = hash_of(kernel.name.data(), kernel.name.size(), hash);
   kernel.info.max_block_threads = device->limits.max_block_threads;
   kernel.info.shared_bytes = entry_points.size() == 1 ? shared_bytes : 0;
   kernel.info.lanes = device->limits.lanes;
 }
 
-VkPipeline Kernel::pipeline(const weir_launch& launch) {
+VkPipeline Kernel::pipeline(const weir_launch& launch, Arguments arguments) {
   // A module declares its dynamic memory as an array, which must not be empty.
-  const Key key{launch.block[0], launch.block[1], launch.block[2],
-                std::max(launch.dynamic_shared_bytes, 16u)};
+  const Key key{launch.block[0], launch.block[1], launch.block[2], std::max(launch.dynamic_shared_bytes, 16u),
+                arguments == Arguments::pushed};
   // Acquire: another thread may have stored the pointer, after it wrote the entry.
   if (const auto* last = last_.load(std::memory_order_acquire); last && last->first == key)
     return last->second;
@@ -165,8 +167,8 @@ VkPipeline Kernel::pipeline(const weir_launch& launch) {
     last_.store(&*found, std::memory_order_release);
     return found->second;
   }
-  const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
-  const VkSpecializationInfo constants{4, entries, sizeof key, &key};
+  const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
+  const VkSpecializationInfo constants{5, entries, sizeof key, &key};
   auto create = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   create.stage = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -196,15 +198,19 @@ void Kernel::unload() noexcept {
 
 void Stream::launch(Kernel& kernel, const weir_launch& launch) {
   Dispatch dispatch;
-  dispatch.pipeline = kernel.pipeline(launch);
+  const bool pushed = kernel.pushes(launch.argument_bytes);
+  dispatch.pipeline = kernel.pipeline(launch, pushed ? Arguments::pushed : Arguments::stored);
   dispatch.layout = device->pipeline_layout;
   std::copy_n(launch.grid, 3, dispatch.grid);
   std::lock_guard lock(line->recording);
   device->check_present();
-  if (launch.argument_bytes) {
+  if (pushed) {
+    std::memcpy(dispatch.push.arguments.data(), launch.arguments, launch.argument_bytes);
+    dispatch.push_bytes = (std::uint32_t(sizeof(VkDeviceAddress)) + launch.argument_bytes + 3) & ~3u;
+  } else if (launch.argument_bytes) {
     const Range block = line->argument_block(launch.argument_bytes);
     std::memcpy(block.host(), launch.arguments, launch.argument_bytes);
-    dispatch.arguments = block.address();
+    dispatch.push.block = block.address();
   }
   record_dispatch(device->vk, line->commands(Ordered::kernels), dispatch);
   line->end_operation();

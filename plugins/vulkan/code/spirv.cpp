@@ -31,8 +31,11 @@ enum Operation : std::uint32_t {
   op_function_call = 57,
   op_variable = 59,
   op_type_pointer = 32,
+  op_type_forward_pointer = 39,
+  op_member_decorate = 72,
 };
-constexpr std::uint32_t model_compute = 5, storage_workgroup = 4;
+constexpr std::uint32_t model_compute = 5, storage_workgroup = 4, storage_push_constant = 9,
+                        storage_physical = 5349, decoration_offset = 35;
 
 /// A string of SPIR-V: characters in words, ended by a zero byte. False without one.
 bool read_string(Words words, std::string& out) {
@@ -60,6 +63,10 @@ class Reader {
     for (const std::uint32_t id : needed_)
       if (!functions_.contains(id)) return format_text("the function %%%u of an entry point is missing", id);
     if (out_.entry_points.empty()) return "it has no entry point for compute kernels";
+    for (std::size_t k = 0; k < interfaces_.size(); ++k)
+      for (const std::uint32_t id : interfaces_[k])
+        if (const auto found = push_bytes_.find(id); found != push_bytes_.end())
+          out_.entry_points[k].push_bytes = found->second;
     return "";
   }
 
@@ -75,8 +82,11 @@ class Reader {
         std::string name;
         if (!needs(3) || !read_string(operands.subspan(2), name)) return "OpEntryPoint is too short";
         if (operands[0] != model_compute) break;
-        out_.entry_points.push_back(name);
+        out_.entry_points.push_back({name, 0});
         needed_.push_back(operands[1]);
+        const std::size_t name_words = name.size() / sizeof(std::uint32_t) + 1;
+        const Words interface = operands.subspan(2 + name_words);
+        interfaces_.emplace_back(interface.begin(), interface.end());
         break;
       }
       case op_function:
@@ -110,19 +120,36 @@ class Reader {
       sizes_[operands[0]] = size_of(operands[1]) * operands[2];
     if (operation == op_type_array && operands.size() >= 3 && constants_.contains(operands[2]))
       sizes_[operands[0]] = size_of(operands[1]) * constants_[operands[2]];
-    if (operation == op_type_struct && operands.size() >= 1)
-      for (const std::uint32_t member : operands.subspan(1)) sizes_[operands[0]] += size_of(member);
-    if (operation == op_type_pointer && operands.size() >= 3 && operands[1] == storage_workgroup)
+    if (operation == op_member_decorate && operands.size() >= 4 && operands[2] == decoration_offset)
+      offsets_[{operands[0], operands[1]}] = operands[3];
+    if (operation == op_type_struct && operands.size() >= 1) {
+      std::uint32_t end = 0;
+      for (std::uint32_t k = 0; k + 1 < operands.size(); ++k) {
+        const auto offset = offsets_.find({operands[0], k});
+        end = (offset == offsets_.end() ? end : offset->second) + size_of(operands[k + 1]);
+      }
+      sizes_[operands[0]] = end;
+    }
+    if (operation == op_type_pointer && operands.size() >= 3 && operands[1] == storage_physical)
+      sizes_[operands[0]] = 8;
+    if (operation == op_type_forward_pointer && operands.size() >= 2 && operands[1] == storage_physical)
+      sizes_[operands[0]] = 8;
+    if (operation == op_type_pointer && operands.size() >= 3 &&
+        (operands[1] == storage_workgroup || operands[1] == storage_push_constant))
       sizes_[operands[0]] = size_of(operands[2]);
     if (operation == op_variable && operands.size() >= 3 && operands[2] == storage_workgroup)
       out_.shared_bytes += size_of(operands[0]);
+    if (operation == op_variable && operands.size() >= 3 && operands[2] == storage_push_constant)
+      push_bytes_[operands[1]] = size_of(operands[0]);
   }
 
   SpirvModule& out_;
   bool inside_ = false;
   std::vector<std::uint32_t> needed_;  // functions
   std::set<std::uint32_t> functions_;
-  std::map<std::uint32_t, std::uint32_t> sizes_, constants_;
+  std::map<std::uint32_t, std::uint32_t> sizes_, constants_, push_bytes_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> offsets_;  // of members of structs
+  std::vector<std::vector<std::uint32_t>> interfaces_;                        // of entry points
 };
 
 }  // namespace

@@ -11,7 +11,11 @@
 namespace weir::vulkan {
 
 struct SpirvModule {
-  std::vector<std::string> entry_points;    ///< of compute kernels
+  struct EntryPoint {
+    std::string name;
+    std::uint32_t push_bytes = 0;  ///< of its push constants; 0 if the interface lists none
+  };
+  std::vector<EntryPoint> entry_points;     ///< of compute kernels
   std::vector<std::uint32_t> capabilities;  ///< numbers of SPIR-V
   std::uint32_t version = 0;                ///< major << 16 | minor << 8
   std::uint32_t shared_bytes = 0;           ///< of workgroup variables with a constant size

@@ -91,8 +91,8 @@ void record_fill(const VolkDeviceTable& vk, VkCommandBuffer commands, const Rang
 
 void record_dispatch(const VolkDeviceTable& vk, VkCommandBuffer commands, const Dispatch& dispatch) {
   vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch.pipeline);
-  vk.vkCmdPushConstants(commands, dispatch.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.arguments,
-                        &dispatch.arguments);
+  vk.vkCmdPushConstants(commands, dispatch.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, dispatch.push_bytes,
+                        &dispatch.push);
   vk.vkCmdDispatch(commands, dispatch.grid[0], dispatch.grid[1], dispatch.grid[2]);
 }
 

@@ -26,11 +26,18 @@ std::uint64_t fill_scratch_bytes(const Range& to, const sdk::Pattern& pattern) n
 void record_fill(const VolkDeviceTable& vk, VkCommandBuffer commands, const Range& to,
                  const sdk::Pattern& pattern, const Range& scratch);
 
+inline constexpr std::uint32_t max_push_bytes = 128;  // that every device has
+
 struct Dispatch {
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   std::uint32_t grid[3] = {1, 1, 1};
-  VkDeviceAddress arguments = 0;
+  /// The address of the argument block, and the arguments, if they are pushed.
+  struct PushConstants {
+    VkDeviceAddress block = 0;
+    std::array<std::byte, max_push_bytes - sizeof(VkDeviceAddress)> arguments{};
+  } push;
+  std::uint32_t push_bytes = sizeof(VkDeviceAddress);
 };
 void record_dispatch(const VolkDeviceTable& vk, VkCommandBuffer commands, const Dispatch& dispatch);
 

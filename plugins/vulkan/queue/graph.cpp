@@ -113,10 +113,10 @@ class Recorder {
     const VolkDeviceTable& vk = device_.vk;
     if (node.kind == WEIR_GRAPH_KERNEL) {
       Dispatch dispatch;
-      dispatch.pipeline = node.kernel->pipeline(node.launch);
+      dispatch.pipeline = node.kernel->pipeline(node.launch, Arguments::stored);
       dispatch.layout = device_.pipeline_layout;
       std::copy_n(node.launch.grid, 3, dispatch.grid);
-      if (!kept.arguments.empty()) dispatch.arguments = out_.arguments.address() + kept.arguments_at;
+      if (!kept.arguments.empty()) dispatch.push.block = out_.arguments.address() + kept.arguments_at;
       return record_dispatch(vk, commands_, dispatch);
     }
     if (node.size == 0) return;

@@ -18,11 +18,7 @@ void FunctionTranslation::run() {
   begin();
   const llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
   for (const llvm::BasicBlock* block : order) {
-    put(code_, Op::Label, {label(block)});
-    if (block == &function_.getEntryBlock()) {
-      declare_locals();
-      if (entry_) read_arguments();
-    }
+    begin_block(*block);
     translate(*block);
   }
   for (const Id merge : missing_merges_) {
@@ -44,26 +40,76 @@ void FunctionTranslation::begin() {
       put(code_, Op::FunctionParameter, {module_.type(argument.getType()), define(&argument)});
 }
 
-/// The parameters of an entry are the fields of its argument block, in their natural layout.
-void FunctionTranslation::read_arguments() {
-  const Id address_type = b_.integer_type(64);
-  const Id block = module_.argument_address();
-  const Id field =
-      add(Op::AccessChain, b_.pointer_type(StorageClass::PushConstant, address_type), {block, number(32, 0)});
-  const Id base = add(Op::Load, address_type, {field});
-  std::uint64_t offset = 0;
-  for (const llvm::Argument& argument : function_.args()) {
-    const std::uint64_t size = memory_bits(argument.getType()) / 8;
-    offset = (offset + size - 1) / size * size;
-    if (!argument.use_empty()) {
-      const Id type = module_.type(argument.getType());
-      const Id at = add(Op::IAdd, address_type, {base, number(64, offset)});
-      const Id pointer =
-          add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {at});
-      put(code_, Op::Load, {type, define(&argument), pointer, 2 /* Aligned */, std::uint32_t(size)});
-    }
-    offset += size;
+void FunctionTranslation::begin_block(const llvm::BasicBlock& block) {
+  if (!entry_ || &block != &function_.getEntryBlock()) {
+    put(code_, Op::Label, {label(&block)});
+    if (&block == &function_.getEntryBlock()) declare_locals();
+    return;
   }
+  read_arguments();
+}
+
+/// The parameters of an entry are the fields of its argument block, in their natural layout. Those that fit
+/// are declared as push constants too.
+void FunctionTranslation::read_arguments() {
+  std::vector<ArgumentField> fields;
+  std::uint32_t end = 0;
+  bool in_words = true;  // others need features of the device
+  for (const llvm::Argument& argument : function_.args()) {
+    const std::uint32_t size = memory_bits(argument.getType()) / 8;
+    const std::uint32_t offset = (end + size - 1) / size * size;
+    fields.push_back({&argument, offset, size});
+    end = offset + size;
+    in_words &= size >= 4;
+  }
+  if (in_words && !fields.empty() && pushed_arguments_at + end <= max_push_bytes)
+    return choose_arguments(fields);
+  put(code_, Op::Label, {label(&function_.getEntryBlock())});
+  declare_locals();
+  const Id block = module_.push_constants(function_, {});
+  const Id address = b_.integer_type(64);
+  const Id base = add(Op::Load, address, {push_constant(block, address, 0)});
+  for (const ArgumentField& field : fields)
+    if (!field.argument->use_empty()) ids_[field.argument] = stored_argument(base, field);
+}
+
+/// Takes the arguments from the push constants or from the argument block, as a specialisation constant says.
+/// The block of LLVM IR begins where both ways meet.
+void FunctionTranslation::choose_arguments(const std::vector<ArgumentField>& fields) {
+  const Id begin = b_.new_id(), pushed = b_.new_id(), stored = b_.new_id();
+  const Id met = label(&function_.getEntryBlock());
+  const Id block = module_.push_constants(function_, fields), address = b_.integer_type(64);
+  put(code_, Op::Label, {begin});
+  declare_locals();
+  put(code_, Op::SelectionMerge, {met, 0});
+  put(code_, Op::BranchConditional, {b_.specialised_flag(arguments_are_pushed), pushed, stored});
+  std::vector<Id> from_push, from_block;
+  put(code_, Op::Label, {pushed});
+  for (std::uint32_t k = 0; k < fields.size(); ++k) {
+    const Id type = module_.type(fields[k].argument->getType());
+    from_push.push_back(add(Op::Load, type, {push_constant(block, type, k + 1)}));
+  }
+  put(code_, Op::Branch, {met});
+  put(code_, Op::Label, {stored});
+  const Id base = add(Op::Load, address, {push_constant(block, address, 0)});
+  for (const ArgumentField& field : fields) from_block.push_back(stored_argument(base, field));
+  put(code_, Op::Branch, {met});
+  put(code_, Op::Label, {met});
+  for (std::size_t k = 0; k < fields.size(); ++k)
+    add_as(*fields[k].argument, Op::Phi, {from_push[k], pushed, from_block[k], stored});
+}
+
+/// A pointer to member `number` of the push constants.
+Id FunctionTranslation::push_constant(Id block, Id type, std::uint32_t number) {
+  return add(Op::AccessChain, b_.pointer_type(StorageClass::PushConstant, type),
+             {block, this->number(32, number)});
+}
+
+Id FunctionTranslation::stored_argument(Id base, const ArgumentField& field) {
+  const Id type = module_.type(field.argument->getType());
+  const Id at = add(Op::IAdd, b_.integer_type(64), {base, number(64, field.offset)});
+  const Id pointer = add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {at});
+  return add(Op::Load, type, {pointer, 2 /* Aligned */, field.size});
 }
 
 void FunctionTranslation::declare_locals() {

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <map>
+#include <vector>
 
 #include "codegen/spirv/module_translation.hpp"
 #include "codegen/spirv/structure.hpp"
@@ -20,7 +21,11 @@ class FunctionTranslation {
  private:
   // function_translation.cpp
   void begin();
+  void begin_block(const llvm::BasicBlock& block);
   void read_arguments();
+  void choose_arguments(const std::vector<ArgumentField>& fields);
+  Id push_constant(Id block, Id type, std::uint32_t number);
+  Id stored_argument(Id base, const ArgumentField& field);
   void declare_locals();
   void translate(const llvm::BasicBlock& block);
   void translate(const llvm::PHINode& phi);

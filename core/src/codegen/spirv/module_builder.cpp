@@ -99,6 +99,17 @@ Id ModuleBuilder::specialisation(std::uint32_t number, std::uint32_t value) {
   return id;
 }
 
+Id ModuleBuilder::specialised_flag(std::uint32_t number) {
+  Id& id = specialisations_[number];
+  if (id == 0) {
+    const Id type = bool_type();
+    id = new_id();
+    put(declarations_, Op::SpecConstantFalse, {type, id});
+    decorate(id, Decoration::SpecId, {number});
+  }
+  return id;
+}
+
 Id ModuleBuilder::built_in(BuiltIn what) {
   Id& id = built_ins_[what];
   if (id == 0) {

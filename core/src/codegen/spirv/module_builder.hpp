@@ -127,6 +127,8 @@ class ModuleBuilder {
   Id composite(Id type, const Words& members) { return declared_value(Op::ConstantComposite, type, members); }
   /// A specialisation constant of type u32.
   Id specialisation(std::uint32_t number, std::uint32_t value);
+  /// A specialisation constant of type bool that is false.
+  Id specialised_flag(std::uint32_t number);
   /// A variable that shaders read from the device: a vector of three u32.
   Id built_in(BuiltIn what);
   /// GLSL.std.450.

@@ -87,14 +87,19 @@ Id ModuleTranslation::constant(const llvm::Constant* constant) {
   refuse("the constant " + text + " has no translation");
 }
 
-Id ModuleTranslation::argument_address() {
-  if (push_constants_ == 0) {
-    const Id block = builder.struct_type({builder.integer_type(64)});
+Id ModuleTranslation::push_constants(const llvm::Function& entry, const std::vector<ArgumentField>& fields) {
+  Words members{builder.integer_type(64)};
+  for (const ArgumentField& field : fields) members.push_back(type(field.argument->getType()));
+  const Id block = builder.struct_type(members);
+  Id& variable = push_variables_[block];
+  if (variable == 0) {
     builder.decorate(block, Decoration::Block);
     builder.decorate_member(block, 0, Decoration::Offset, {0});
-    push_constants_ = builder.variable(StorageClass::PushConstant, block);
+    for (std::uint32_t k = 0; k < fields.size(); ++k)
+      builder.decorate_member(block, k + 1, Decoration::Offset, {pushed_arguments_at + fields[k].offset});
+    variable = builder.variable(StorageClass::PushConstant, block);
   }
-  return push_constants_;
+  return push_constants_[&entry] = variable;
 }
 
 Id ModuleTranslation::element_type(const Region& region) {
@@ -137,7 +142,7 @@ Id ModuleTranslation::variable(Region& region) {
 Words ModuleTranslation::interface_of(const llvm::Function& entry) {
   llvm::SetVector<const llvm::Function*> reached;
   reached.insert(&entry);
-  std::set<Id> variables{argument_address()};
+  std::set<Id> variables{push_constants_.at(&entry)};
   for (std::size_t k = 0; k < reached.size(); ++k)
     for (const llvm::Instruction& i : llvm::instructions(*reached[k])) {
       const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&i);

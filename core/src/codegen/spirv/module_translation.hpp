@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "codegen/spirv/module_builder.hpp"
 #include "codegen/spirv/regions.hpp"
@@ -15,6 +16,17 @@
 namespace weir::codegen::spirv {
 
 [[noreturn]] void refuse(const std::string& words);
+
+// The launch convention, as sdk/docs/vulkan.md describes it.
+inline constexpr std::uint32_t pushed_arguments_at = 8;   // offset in the push constants
+inline constexpr std::uint32_t max_push_bytes = 128;      // that every device has
+inline constexpr std::uint32_t arguments_are_pushed = 4;  // a specialisation constant
+
+/// A field of a task's argument block.
+struct ArgumentField {
+  const llvm::Argument* argument;
+  std::uint32_t offset, size;  // bytes
+};
 
 class ModuleTranslation {
  public:
@@ -27,8 +39,9 @@ class ModuleTranslation {
   Id type(const llvm::Type* type);
   Id constant(const llvm::Constant* constant);
   Id function(const llvm::Function* function) const { return functions_.at(function); }
-  /// A pointer to the address of the argument block.
-  Id argument_address();
+  /// The push constants of an entry: the address of the argument block and then `fields`, if these are
+  /// pushed.
+  Id push_constants(const llvm::Function& entry, const std::vector<ArgumentField>& fields);
   /// Variables that more than one function may use; those of an entry belong to its interface.
   Id variable(Region& region);
   Id element_type(const Region& region);
@@ -44,7 +57,8 @@ class ModuleTranslation {
   llvm::Module& module_;
   const TranslationOptions& options_;
   std::map<const llvm::Function*, Id> functions_;
-  Id push_constants_ = 0;
+  std::map<const llvm::Function*, Id> push_constants_;  // of entries
+  std::map<Id, Id> push_variables_;                     // by the type of the block
 };
 
 /// The type of a value's bits: an integer as wide as `type` in memory.

@@ -12,5 +12,5 @@ layout(buffer_reference, scalar) buffer Number { uint value; };
 #include "arguments.glsl"
 
 void main() {
-  given.at.value += 1;
+  GIVEN(at).value += 1;
 }

@@ -14,5 +14,5 @@ layout(buffer_reference, scalar) readonly buffer From { ELEMENT value[]; };
 
 void main() {
   const uint i = gl_GlobalInvocationID.x;
-  given.to.value[i] = given.from.value[i];
+  GIVEN(to).value[i] = GIVEN(from).value[i];
 }

@@ -23,10 +23,10 @@ void main() {
   const uint i = gl_GlobalInvocationID.x;
   uint x[8], y[8];
   for (uint k = 0; k < 8; ++k) x[k] = i + k, y[k] = i ^ k;
-  for (uint round = 0; round < given.rounds; ++round) {
+  for (uint round = 0; round < GIVEN(rounds); ++round) {
     STEPS_4 STEPS_4
   }
   uint sum = 0;
   [[unroll]] for (int k = 0; k < 8; ++k) sum += x[k] + y[k];
-  given.to.value[i] = sum;
+  GIVEN(to).value[i] = sum;
 }

@@ -17,11 +17,11 @@ layout(buffer_reference, scalar) writeonly buffer Numbers { REAL value[]; };
 
 void main() {
   const uint i = gl_GlobalInvocationID.x;
-  const REAL a = given.a, b = given.b;
+  const REAL a = GIVEN(a), b = GIVEN(b);
   REAL x[8];
   [[unroll]] for (int k = 0; k < 8; ++k) x[k] = REAL(i % 1024 + k);
-  for (uint round = 0; round < given.rounds; ++round) {
+  for (uint round = 0; round < GIVEN(rounds); ++round) {
     STEPS_4 STEPS_4 STEPS_4 STEPS_4
   }
-  given.to.value[i] = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+  GIVEN(to).value[i] = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
 }

@@ -18,8 +18,8 @@ layout(buffer_reference, scalar) writeonly buffer Number { uint value; };
 
 void main() {
   uint x = 2463534242u;
-  for (uint round = 0; round < given.rounds; ++round) {
+  for (uint round = 0; round < GIVEN(rounds); ++round) {
     STEPS_16 STEPS_16 STEPS_16 STEPS_16
   }
-  given.at.value = x;
+  GIVEN(at).value = x;
 }
