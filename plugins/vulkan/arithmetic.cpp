@@ -244,7 +244,12 @@ void Bench::run(std::span<const std::uint32_t> code, VkDeviceAddress arguments) 
   auto begin = make<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   check(vk_.vkBeginCommandBuffer(commands, &begin), "begin a command buffer");
-  record_dispatch(vk_, commands, {pipeline_, layout_, {sets / block, 1, 1}, arguments});
+  Dispatch dispatch;
+  dispatch.pipeline = pipeline_;
+  dispatch.layout = layout_;
+  dispatch.grid[0] = sets / block;
+  dispatch.push.block = arguments;
+  record_dispatch(vk_, commands, dispatch);
   record_end_barrier(vk_, commands);
   check(vk_.vkEndCommandBuffer(commands), "end a command buffer");
   const auto fence = make<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);

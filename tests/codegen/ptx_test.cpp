@@ -349,13 +349,37 @@ TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
         }
 }
 
+// Conversions to unsigned integers have a maximum with 0 of f64; ptxas combines other bounds first.
+TEST(PtxFloats, BoundsByOneUnderOthersEndInIntegers) {
+  const auto module = [](const std::string& bounds, const std::string& to) {
+    return compile(
+        "weir-ir 1\nkernel \"bounds\"\n  param @x : array<f64, 1>\n  param @y : array<" + to +
+            ", 1>\n{\n%zero = const 0 : i64\n%n = extent @x, 0 : i64\nparallel (%i) in (%zero to %n) {\n"
+            "%nil = const 0 : f64\n%one = const 1 : f64\n%two = const 2 : f64\n%less = const -3 : f64\n"
+            "%x = load @x[%i] : f64\n" +
+            bounds + (to == "f64" ? "" : "%c = cast %b : " + to + "\n") + "store @y[%i], " +
+            (to == "f64" ? "%b" : "%c") + "\n}\n}\n",
+        everything);
+  };
+  const std::string one = "%a = min %x, %one : f64\n";
+  for (const std::string to : {"u8", "u16", "u32", "u64"}) {
+    EXPECT_GE(module("%b = min %x, %one : f64\n", to).count("selp.f64"), 1u) << to;
+    EXPECT_GE(module(one + "%b = min %a, %two : f64\n", to).count("selp.f64"), 1u) << to;
+    EXPECT_GE(module(one + "%b = max %a, %less : f64\n", to).count("selp.f64"), 1u) << to;
+    EXPECT_EQ(module("%b = min %x, %two : f64\n", to).count("selp.f64"), 0u) << to;
+  }
+  EXPECT_GE(module(one + "%l = max %a, %less : f64\n%b = max %l, %nil : f64\n", "f64").count("selp.f64"), 1u);
+  EXPECT_GE(module(one + "%l = min %a, %two : f64\n%b = max %l, %nil : f64\n", "f64").count("selp.f64"), 1u);
+}
+
 // ptxas makes min(max(x, 0), 1) of min(max(x, -0), 1), too.
 TEST(PtxFloats, MaximaWithNegativeZeroAreIntegers) {
   for (const std::string type : {"f32", "f64"}) {
     const std::string text =
         "weir-ir 1\nkernel \"clamp\"\n  param @x : array<T, 1>\n{\n"
         "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
-        "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const -0.0 : T\n%x = load @x[%i] : T\n"
+        "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const -0.0 : T\n%x = load @x[%i] : "
+        "T\n"
         "%a = max %x, %nil : T\n%b = min %a, %one : T\nstore @x[%i], %b\n}\n}\n";
     const Ptx ptx = compile(std::regex_replace(text, std::regex("\\bT\\b"), type), everything);
     EXPECT_EQ(ptx.count("max." + type), 0u) << ptx.text;

@@ -35,7 +35,7 @@ std::string operand_list(std::size_t count) {
 }
 
 /// The operation's statements as text; the last one defines %result. Its operands are replaced by those of
-/// their type, and %a, %c, %t and %z get its number.
+/// their type, and %a, %c, %t, %u, %y and %z get its number.
 std::string statements(const Operation& operation, std::size_t number, const std::string& result) {
   const std::string& from = operation.words;
   const std::size_t last = from.find_last_of('\n') + 1;
@@ -47,7 +47,8 @@ std::string statements(const Operation& operation, std::size_t number, const std
     if ((from[at] != '%' && from[at] != '@') || at + 1 == from.size()) continue;
     const char next = from[at + 1];
     if (next >= '0' && next <= '9') text += name(operation.operands.at(std::size_t(next - '0')));
-    if (next == 'a' || next == 'c' || next == 't' || next == 'z') text += next + std::to_string(number), ++at;
+    if (std::string_view("actuyz").find(next) != std::string_view::npos)
+      text += next + std::to_string(number), ++at;
   }
   return text + "\n";
 }
@@ -140,6 +141,18 @@ std::vector<Operation> with_constants() {
           add("%z = const " + std::string(bound) + t + "\n%t = " + inner + " %0, %c" + t + "\n" + outer +
                   " %t, %z",
               1);
+      // Conversions have bounds, and compilers make fewer of three.
+      for (const std::string op : {"min", "max"}) {
+        for (const ScalarType to : {ScalarType::u8, ScalarType::i16, ScalarType::u32, ScalarType::i32,
+                                    ScalarType::u64, ScalarType::i64})
+          operations.push_back(
+              {before + "%t = " + op + " %0, %c" + t + "\ncast %t : " + name(to), {type}, to});
+        for (const char* last : {"min", "max"})
+          add("%z = const 0" + t + "\n%y = const 4" + t + "\n%t = " + op + " %0, %c" + t + "\n%u = " +
+                  (op == "min" ? "max %t, %z" : "min %t, %y") + t + "\n" + last + " %u, " +
+                  (std::string(last) == "min" ? "%y" : "%z"),
+              1);
+      }
     }
   }
   return valid(std::move(operations));

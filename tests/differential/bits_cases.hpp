@@ -13,7 +13,7 @@
 namespace weir::test {
 
 /// One operation: `r` of %0, %1, %2, as the right side of a statement. Preceding statements that it needs are
-/// on separate lines and define %c, %t and %z.
+/// on separate lines and define %c, %t, %u, %y and %z.
 struct Operation {
   std::string words;  ///< "add %0, %1 : f32", or "%t = max %0, %1 : i16\nctz %t : i16"
   std::vector<ScalarType> operands;

@@ -18,15 +18,29 @@ bool is_constant(const Value* v, double number) {
   return constant && constant->getValueAPF().convertToDouble() == number;  // -0 == 0
 }
 
-/// A minimum of something and 1.
-bool is_limited_to_one(const Value* v) {
-  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(v))
-    return (call->getIntrinsicID() == llvm::Intrinsic::minimumnum ||
-            call->getIntrinsicID() == llvm::Intrinsic::minnum) &&
-           (is_constant(call->getArgOperand(0), 1) || is_constant(call->getArgOperand(1), 1));
+/// The operands of a minimum or maximum, also by a comparison; null for other values.
+std::pair<const Value*, const Value*> operands_of_bound(const Value* v) {
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(v)) switch (call->getIntrinsicID()) {
+      case llvm::Intrinsic::minimumnum:
+      case llvm::Intrinsic::minnum:
+      case llvm::Intrinsic::maximumnum:
+      case llvm::Intrinsic::maxnum:
+        return {call->getArgOperand(0), call->getArgOperand(1)};
+      default:
+        return {};
+    }
   const auto* select = llvm::dyn_cast<llvm::SelectInst>(v);
-  return select && llvm::isa<llvm::FCmpInst>(select->getCondition()) &&
-         (is_constant(select->getTrueValue(), 1) || is_constant(select->getFalseValue(), 1));
+  if (!select || !llvm::isa<llvm::FCmpInst>(select->getCondition())) return {};
+  return {select->getTrueValue(), select->getFalseValue()};
+}
+
+/// Whether `v` is a bound by 1, or other bounds of one, which ptxas combines first.
+bool is_bounded_by_one(const Value* v, int depth = 4) {
+  const auto [a, b] = operands_of_bound(v);
+  if (!a || depth == 0) return false;
+  if (is_constant(a, 1) || is_constant(b, 1)) return true;
+  return (llvm::isa<llvm::ConstantFP>(b) && is_bounded_by_one(a, depth - 1)) ||
+         (llvm::isa<llvm::ConstantFP>(a) && is_bounded_by_one(b, depth - 1));
 }
 
 /// The operands of a maximum with a zero.
@@ -62,6 +76,15 @@ Maximum maximum_with_zero(llvm::Instruction& i) {
   return {a, select->getFalseValue(), false};
 }
 
+/// A conversion to an unsigned integer begins with a maximum with zero, which instruction selection makes.
+Maximum maximum_of_conversion(const llvm::Instruction& i) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  if (!call || call->getIntrinsicID() != llvm::Intrinsic::fptoui_sat) return {};
+  Value* const operand = call->getArgOperand(0);
+  if (!operand->getType()->isFloatTy() && !operand->getType()->isDoubleTy()) return {};
+  return {operand, llvm::ConstantFP::get(operand->getType(), 0), false};
+}
+
 /// Compares the bits as an unsigned integer. Non-negative values up to infinity order below NaNs and negative
 /// values.
 Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
@@ -82,9 +105,15 @@ Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
 llvm::PreservedAnalyses ClampByBits::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(function))) {
-    const Maximum maximum = maximum_with_zero(i);
-    if (!maximum.other || (!is_limited_to_one(maximum.other) && !maximum.zero_is_negative())) continue;
     llvm::IRBuilder<> b(&i);
+    if (const Maximum converted = maximum_of_conversion(i);
+        converted.other && is_bounded_by_one(converted.other)) {
+      i.setOperand(0, by_bits(b, converted));
+      changed = true;
+      continue;
+    }
+    const Maximum maximum = maximum_with_zero(i);
+    if (!maximum.other || (!is_bounded_by_one(maximum.other) && !maximum.zero_is_negative())) continue;
     i.replaceAllUsesWith(by_bits(b, maximum));
     i.eraseFromParent();
     changed = true;

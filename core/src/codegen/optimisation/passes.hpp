@@ -26,8 +26,8 @@ class AbsByMaximum : public llvm::PassInfoMixin<AbsByMaximum> {
 
 /// Computes the maximum in max(min(x, 1), 0), and each maximum of floats with -0, with integers. ptxas turns
 /// the former into min(max(x, 0), 1), which returns 0 instead of 1 for a NaN. It also turns min(max(x, -0),
-/// 1) into that, which returns 0 instead of -0 for negative numbers (tests/evidence/ptxas-clamp.md). On PTX
-/// only.
+/// 1) into that, which returns 0 instead of -0 for negative numbers (tests/evidence/ptxas-clamp.md).
+/// Conversions to unsigned integers have a maximum with 0, too. On PTX only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
