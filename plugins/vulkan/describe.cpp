@@ -233,7 +233,9 @@ std::string target_features(const PhysicalDevice& device) {
   append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_SHUFFLE_BIT), feature::subgroup_shuffle);
   append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_BALLOT_BIT), feature::subgroup_ballot);
   // llvmpipe makes each memory barrier one of the block (tests/evidence/vulkan.md).
-  append(list, device.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE, feature::memory_order);
+  const bool is_llvmpipe = device.properties12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+  append(list, !is_llvmpipe, feature::memory_order);
+  append(list, !is_llvmpipe, feature::vectors);
   const bool safe = divides_safely(device);
   append(list, safe, feature::divide_int64);
   append_exactness(

@@ -27,7 +27,7 @@ constexpr codegen::LaunchAssumptions nothing{};
 constexpr codegen::LaunchAssumptions everything{
     .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 constexpr const char* shuffling =
-    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+subgroup-shuffle,+mode-denormals-f32,"
+    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+vectors,+subgroup-shuffle,+mode-denormals-f32,"
     "+mode-specials-f32,+mode-rte-f32";
 
 std::vector<std::byte> compile(const std::string& text, const codegen::Target& target) {

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* everything = "no_alias,index32,aligned,device_local";
 // A device whose arithmetic is exact, and one that has only the types.
 constexpr const char* exact =
-    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+atomic-float32-add,+atomic-float64-add,"
+    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+vectors,+atomic-float32-add,+atomic-float64-add,"
     "+exact-f32-divide,+exact-f64-divide,+exact-f32-sqrt,+exact-f64-sqrt,+exact-f32-fma,+exact-f64-fma";
 constexpr const char* types = "+int8,+int16,+int64,+float16,+float64,+atomic-int64";
 

@@ -54,7 +54,7 @@ void FunctionTranslation::begin_block(const llvm::BasicBlock& block) {
 void FunctionTranslation::read_arguments() {
   std::vector<ArgumentField> fields;
   std::uint32_t end = 0;
-  bool in_words = true;  // others need features of the device
+  bool in_words = module_.pushes_arguments();  // others than words need features of the device
   for (const llvm::Argument& argument : function_.args()) {
     const std::uint32_t size = memory_bits(argument.getType()) / 8;
     const std::uint32_t offset = (end + size - 1) / size * size;

@@ -53,14 +53,13 @@ void FunctionTranslation::from_bits(const llvm::Value& defined, Id bits) {
   add_as(defined, type->isFPOrFPVectorTy() ? Op::Bitcast : Op::CopyObject, {bits});
 }
 
-/// The element `index` elements after an offset in bytes. Regions are small, so its number is computed in 32
-/// bits, which devices do in one instruction.
+/// The element `index` elements after an offset in bytes.
 Id FunctionTranslation::element(Region& region, Id offset, std::uint64_t index) {
-  const Id type = b_.integer_type(32);
+  const Id type = b_.integer_type(64);
   const auto shift = std::uint64_t(std::countr_zero(region.bits / 8 * region.components));
-  Id at = add(Op::UConvert, type, {offset});
-  if (shift) at = add(Op::ShiftRightLogical, type, {at, number(32, shift)});
-  if (index > 0) at = add(Op::IAdd, type, {at, number(32, index)});
+  Id at = shift ? add(Op::ShiftRightLogical, type, {offset, number(64, shift)}) : offset;
+  if (index > 0) at = add(Op::IAdd, type, {at, number(64, index)});
+  at = add(Op::UConvert, b_.integer_type(32), {at});
   const Id variable =
       region.storage == StorageClass::Function ? locals_.at(&region) : module_.variable(region);
   return add(Op::AccessChain, b_.pointer_type(region.storage, module_.element_type(region)), {variable, at});

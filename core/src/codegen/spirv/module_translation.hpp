@@ -34,6 +34,7 @@ class ModuleTranslation {
   Words run();
   /// See TranslationOptions.
   bool orders_memory() const { return options_.orders_memory; }
+  bool pushes_arguments() const { return options_.pushes_arguments; }
 
   /// Pointers are integers of 64 bits, booleans have their own type.
   Id type(const llvm::Type* type);

@@ -202,7 +202,8 @@ struct CompareBeforeExtension : llvm::PassInfoMixin<CompareBeforeExtension> {
 
 }  // namespace
 
-void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact) {
+void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact,
+             bool with_vectors) {
   inline_functions_on_locals(module, analyses);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
@@ -230,7 +231,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));
-  simple.addPass(VectorAccesses());
+  if (with_vectors) simple.addPass(VectorAccesses());
   simple.addPass(llvm::LowerSwitchPass());
   simple.addPass(llvm::UnifyFunctionExitNodesPass());
   simple.addPass(llvm::FixIrreduciblePass());

@@ -12,6 +12,7 @@ namespace weir::codegen::spirv {
 /// bits, vectors of them only in accesses of memory, basic operations and one return per function. It
 /// has no irreducible or unstructured control flow, and no pointers to locals or tables as parameters.
 /// Operations that are not in `exact` become calls of exact functions.
-void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact);
+void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact,
+             bool with_vectors);
 
 }  // namespace weir::codegen::spirv

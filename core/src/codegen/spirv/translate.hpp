@@ -32,6 +32,7 @@ struct FloatControls {
 
 struct TranslationOptions {
   FloatControls f16, f32, f64;
+  bool pushes_arguments = true;  ///< whether arguments are push constants too, where they fit
   bool orders_memory = true;  ///< whether stores may have release order; the host waits for the kernel if not
   std::map<Capability, std::string> missing;  ///< capabilities that modules must not declare: their features
 };

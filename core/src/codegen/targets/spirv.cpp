@@ -48,8 +48,8 @@ void initialize_spirv() {
 
 /// Of a target that names no features: those of nearly all desktop GPUs. Devices always name theirs.
 std::set<std::string> usual_features() {
-  return {feature::int8,    feature::int16,        feature::int64,       feature::float16,
-          feature::float64, feature::atomic_int64, feature::memory_order};
+  return {feature::int8,    feature::int16,        feature::int64,        feature::float16,
+          feature::float64, feature::atomic_int64, feature::memory_order, feature::vectors};
 }
 
 std::set<std::string> parse_features(const std::string& text) {
@@ -204,12 +204,14 @@ class SpirvModel final : public GpuModel {
                     .f32_fma = has(feature::exact_f32_fma),
                     .f64_fma = has(feature::exact_f64_fma),
                     .i64_divide = has(feature::divide_int64),
-                    .f64_adds = has(feature::float64)});
+                    .f64_adds = has(feature::float64)},
+                   has(feature::vectors));
   }
 
   std::vector<std::byte> translate(llvm::Module& module) const override {
     spirv::TranslationOptions options;
     options.orders_memory = has(feature::memory_order);
+    options.pushes_arguments = has(feature::vectors);
     options.f16 = controls(feature::mode_denormals_f16, feature::mode_specials_f16, feature::mode_rte_f16);
     options.f32 = controls(feature::mode_denormals_f32, feature::mode_specials_f32, feature::mode_rte_f32);
     options.f64 = controls(feature::mode_denormals_f64, feature::mode_specials_f64, feature::mode_rte_f64);

@@ -24,6 +24,8 @@ inline constexpr char subgroup_ballot[] = "subgroup-ballot";
 inline constexpr char divide_int64[] = "divide-int64";
 /// Memory is also ordered by threads that do not synchronise with others of their block.
 inline constexpr char memory_order[] = "memory-order";
+/// Accesses of vectors, and arguments that are push constants too, are compiled in reasonable time.
+inline constexpr char vectors[] = "vectors";
 
 // Arithmetic that was measured to be rounded correctly, for every operand but subnormal ones.
 inline constexpr char exact_f32_divide[] = "exact-f32-divide";
@@ -63,6 +65,7 @@ inline constexpr const char* all[] = {
     subgroup_ballot,
     divide_int64,
     memory_order,
+    vectors,
     exact_f32_divide,
     exact_f64_divide,
     exact_f32_sqrt,
