@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loads and stores of a SPIR-V module.
+// The words of a SPIR-V module, and its loads and stores.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,12 @@
 #include <vector>
 
 namespace weir::test {
+
+inline std::vector<std::uint32_t> words_of(std::span<const std::byte> module) {
+  std::vector<std::uint32_t> words(module.size() / sizeof(std::uint32_t));
+  std::memcpy(words.data(), module.data(), words.size() * sizeof words[0]);
+  return words;
+}
 
 struct SpirvAccess {
   enum class Storage : std::uint32_t { block = 4, device = 5349 };  // Workgroup, PhysicalStorageBuffer
@@ -27,8 +33,7 @@ inline std::vector<SpirvAccess> accesses_of(std::span<const std::byte> module) {
     access_chain = 65,
     to_pointer = 120
   };
-  std::vector<std::uint32_t> words(module.size() / sizeof(std::uint32_t));
-  std::memcpy(words.data(), module.data(), words.size() * sizeof words[0]);
+  const std::vector<std::uint32_t> words = words_of(module);
   struct Pointer {
     std::uint32_t storage, pointee;
   };

@@ -67,7 +67,7 @@ VkDevice create_device(const PhysicalDevice& physical, std::uint32_t queues, std
 }
 
 VkPipelineLayout create_pipeline_layout(VkDevice device, const VolkDeviceTable& vk) {
-  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, max_push_bytes};
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, convention::max_push_bytes};
   auto create = make<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
   create.pushConstantRangeCount = 1;
   create.pPushConstantRanges = &range;

@@ -117,8 +117,8 @@ struct Kernel : sdk::KernelObject<Device> {
   VkPipeline pipeline(const weir_launch& launch, Arguments arguments);
   /// Whether the kernel takes arguments of this size as push constants.
   bool pushes(std::uint32_t argument_bytes) const noexcept {
-    return argument_bytes > 0 && sizeof(VkDeviceAddress) + argument_bytes <= push_bytes &&
-           push_bytes <= max_push_bytes;
+    return argument_bytes > 0 && convention::pushed_arguments_at + argument_bytes <= push_bytes &&
+           push_bytes <= convention::max_push_bytes;
   }
   void unload() noexcept;
 

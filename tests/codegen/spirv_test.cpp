@@ -70,12 +70,6 @@ TEST(SpirvModule, HasTheVersionOfVulkan13) {
   EXPECT_EQ(words[1], 0x00010600u);
 }
 
-std::vector<std::uint32_t> words_of(const std::vector<std::byte>& module) {
-  std::vector<std::uint32_t> words(module.size() / 4);
-  std::memcpy(words.data(), module.data(), words.size() * 4);
-  return words;
-}
-
 /// The number of comparisons of 64-bit integers that were extended from signed ones.
 int comparisons_of_extended(const std::vector<std::byte>& module) {
   constexpr std::uint32_t type_int = 21, s_convert = 114, first_comparison = 170,

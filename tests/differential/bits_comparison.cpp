@@ -262,13 +262,9 @@ void compare_forms(const std::vector<Operation>& operations, std::size_t count, 
         operations.begin() + std::ptrdiff_t(std::min(begin + per_kernel, operations.size())));
     // The CPU computes what the evaluator cannot.
     std::vector<std::vector<std::byte>> expected(part.size());
-    bool all_evaluated = true;
     for (std::size_t n = 0; n < part.size(); ++n)
-      if (Evaluator(part[n]).can_evaluate())
-        expected[n] = evaluated(part[n], count);
-      else
-        all_evaluated = false;
-    if (!all_evaluated) {
+      if (Evaluator(part[n]).can_evaluate()) expected[n] = evaluated(part[n], count);
+    if (std::ranges::any_of(expected, [](const auto& bytes) { return bytes.empty(); })) {
       std::vector<std::vector<std::byte>> computed = cpu.run(part, false);
       for (std::size_t n = 0; n < part.size(); ++n)
         if (expected[n].empty()) expected[n] = std::move(computed[n]);

@@ -167,7 +167,11 @@ VkPipeline Kernel::pipeline(const weir_launch& launch, Arguments arguments) {
     last_.store(&*found, std::memory_order_release);
     return found->second;
   }
-  const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
+  const VkSpecializationMapEntry entries[] = {{convention::block_size, 0, 4},
+                                              {convention::block_size + 1, 4, 4},
+                                              {convention::block_size + 2, 8, 4},
+                                              {convention::dynamic_shared_bytes, 12, 4},
+                                              {convention::arguments_are_pushed, 16, 4}};
   const VkSpecializationInfo constants{5, entries, sizeof key, &key};
   auto create = make<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   create.stage = make<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
@@ -206,7 +210,7 @@ void Stream::launch(Kernel& kernel, const weir_launch& launch) {
   device->check_present();
   if (pushed) {
     std::memcpy(dispatch.push.arguments.data(), launch.arguments, launch.argument_bytes);
-    dispatch.push_bytes = (std::uint32_t(sizeof(VkDeviceAddress)) + launch.argument_bytes + 3) & ~3u;
+    dispatch.push_bytes = (convention::pushed_arguments_at + launch.argument_bytes + 3) & ~3u;
   } else if (launch.argument_bytes) {
     const Range block = line->argument_block(launch.argument_bytes);
     std::memcpy(block.host(), launch.arguments, launch.argument_bytes);

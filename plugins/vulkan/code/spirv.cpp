@@ -130,10 +130,9 @@ class Reader {
       }
       sizes_[operands[0]] = end;
     }
-    if (operation == op_type_pointer && operands.size() >= 3 && operands[1] == storage_physical)
-      sizes_[operands[0]] = 8;
-    if (operation == op_type_forward_pointer && operands.size() >= 2 && operands[1] == storage_physical)
-      sizes_[operands[0]] = 8;
+    if ((operation == op_type_pointer || operation == op_type_forward_pointer) && operands.size() >= 2 &&
+        operands[1] == storage_physical)
+      sizes_[operands[0]] = sizeof(std::uint64_t);
     if (operation == op_type_pointer && operands.size() >= 3 &&
         (operands[1] == storage_workgroup || operands[1] == storage_push_constant))
       sizes_[operands[0]] = size_of(operands[2]);

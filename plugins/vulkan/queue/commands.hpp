@@ -2,11 +2,16 @@
 // Commands that streams and graphs record in the same way.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <weir/sdk/checks.hpp>
+#include <weir/sdk/vulkan_launch.hpp>
 
 #include "memory/heap.hpp"
 
 namespace weir::vulkan {
+
+namespace convention = sdk::vulkan_launch;
 
 /// The commands that a barrier orders. On an H200, a barrier of kernels costs less than half as much as one
 /// of all commands.
@@ -26,8 +31,6 @@ std::uint64_t fill_scratch_bytes(const Range& to, const sdk::Pattern& pattern) n
 void record_fill(const VolkDeviceTable& vk, VkCommandBuffer commands, const Range& to,
                  const sdk::Pattern& pattern, const Range& scratch);
 
-inline constexpr std::uint32_t max_push_bytes = 128;  // that every device has
-
 struct Dispatch {
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
@@ -35,9 +38,9 @@ struct Dispatch {
   /// The address of the argument block, and the arguments, if they are pushed.
   struct PushConstants {
     VkDeviceAddress block = 0;
-    std::array<std::byte, max_push_bytes - sizeof(VkDeviceAddress)> arguments{};
+    std::array<std::byte, convention::max_push_bytes - convention::pushed_arguments_at> arguments{};
   } push;
-  std::uint32_t push_bytes = sizeof(VkDeviceAddress);
+  std::uint32_t push_bytes = convention::pushed_arguments_at;
 };
 void record_dispatch(const VolkDeviceTable& vk, VkCommandBuffer commands, const Dispatch& dispatch);
 

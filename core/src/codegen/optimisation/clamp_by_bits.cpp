@@ -105,17 +105,17 @@ Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
 llvm::PreservedAnalyses ClampByBits::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(function))) {
-    llvm::IRBuilder<> b(&i);
-    if (const Maximum converted = maximum_of_conversion(i);
-        converted.other && is_bounded_by_one(converted.other)) {
-      i.setOperand(0, by_bits(b, converted));
-      changed = true;
-      continue;
-    }
-    const Maximum maximum = maximum_with_zero(i);
+    const Maximum of_conversion = maximum_of_conversion(i);
+    const Maximum maximum = of_conversion.other ? of_conversion : maximum_with_zero(i);
     if (!maximum.other || (!is_bounded_by_one(maximum.other) && !maximum.zero_is_negative())) continue;
-    i.replaceAllUsesWith(by_bits(b, maximum));
-    i.eraseFromParent();
+    llvm::IRBuilder<> b(&i);
+    Value* const bounded = by_bits(b, maximum);
+    if (of_conversion.other) {
+      i.setOperand(0, bounded);
+    } else {
+      i.replaceAllUsesWith(bounded);
+      i.eraseFromParent();
+    }
     changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();

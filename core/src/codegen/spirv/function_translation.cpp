@@ -4,7 +4,11 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/InstIterator.h>
 
+#include <weir/sdk/vulkan_launch.hpp>
+
 namespace weir::codegen::spirv {
+
+namespace convention = sdk::vulkan_launch;
 
 FunctionTranslation::FunctionTranslation(ModuleTranslation& module, llvm::Function& function)
     : module_(module),
@@ -41,12 +45,10 @@ void FunctionTranslation::begin() {
 }
 
 void FunctionTranslation::begin_block(const llvm::BasicBlock& block) {
-  if (!entry_ || &block != &function_.getEntryBlock()) {
-    put(code_, Op::Label, {label(&block)});
-    if (&block == &function_.getEntryBlock()) declare_locals();
-    return;
-  }
-  read_arguments();
+  const bool is_first = &block == &function_.getEntryBlock();
+  if (is_first && entry_) return read_arguments();
+  put(code_, Op::Label, {label(&block)});
+  if (is_first) declare_locals();
 }
 
 /// The parameters of an entry are the fields of its argument block, in their natural layout. Those that fit
@@ -62,7 +64,7 @@ void FunctionTranslation::read_arguments() {
     end = offset + size;
     in_words &= size >= 4;
   }
-  if (in_words && !fields.empty() && pushed_arguments_at + end <= max_push_bytes)
+  if (in_words && !fields.empty() && convention::pushed_arguments_at + end <= convention::max_push_bytes)
     return choose_arguments(fields);
   put(code_, Op::Label, {label(&function_.getEntryBlock())});
   declare_locals();
@@ -82,7 +84,7 @@ void FunctionTranslation::choose_arguments(const std::vector<ArgumentField>& fie
   put(code_, Op::Label, {begin});
   declare_locals();
   put(code_, Op::SelectionMerge, {met, 0});
-  put(code_, Op::BranchConditional, {b_.specialised_flag(arguments_are_pushed), pushed, stored});
+  put(code_, Op::BranchConditional, {b_.specialised_flag(convention::arguments_are_pushed), pushed, stored});
   std::vector<Id> from_push, from_block;
   put(code_, Op::Label, {pushed});
   for (std::uint32_t k = 0; k < fields.size(); ++k) {
@@ -108,8 +110,7 @@ Id FunctionTranslation::push_constant(Id block, Id type, std::uint32_t number) {
 Id FunctionTranslation::stored_argument(Id base, const ArgumentField& field) {
   const Id type = module_.type(field.argument->getType());
   const Id at = add(Op::IAdd, b_.integer_type(64), {base, number(64, field.offset)});
-  const Id pointer = add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {at});
-  return add(Op::Load, type, {pointer, 2 /* Aligned */, field.size});
+  return add(Op::Load, type, {device_pointer(at, type), aligned, field.size});
 }
 
 void FunctionTranslation::declare_locals() {

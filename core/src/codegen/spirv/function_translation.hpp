@@ -13,6 +13,8 @@
 
 namespace weir::codegen::spirv {
 
+inline constexpr std::uint32_t aligned = 2;  // of memory operands
+
 class FunctionTranslation {
  public:
   FunctionTranslation(ModuleTranslation& module, llvm::Function& function);
@@ -56,13 +58,14 @@ class FunctionTranslation {
   void store(const llvm::StoreInst& i);
   void atomic(const llvm::AtomicRMWInst& i);
   void exchange(const llvm::AtomicCmpXchgInst& i);
-  Id device_pointer(const llvm::Value* pointer, Id type);
+  Id device_pointer(Id address, Id type);
   Id element(Region& region, Id offset, std::uint64_t index);
   void load(Region& region, const llvm::LoadInst& i);
   void store(Region& region, const llvm::StoreInst& i);
-  Id load_number(Region& region, Id offset, unsigned bits, unsigned number);
-  void store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned number);
+  Id load_number(Region& region, Id offset, unsigned bits, unsigned place);
+  void store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned place);
   Id atomic_pointer(const llvm::Value* pointer, unsigned bits);
+  Id bits_type(const llvm::Type* type);
   Id to_bits(const llvm::Value* value);
   void from_bits(const llvm::Value& defined, Id bits);
 

@@ -8,12 +8,6 @@
 #include "codegen/spirv/function_translation.hpp"
 
 namespace weir::codegen::spirv {
-namespace {
-
-constexpr std::uint32_t aligned = 2;  // of memory operands
-
-}  // namespace
-
 void FunctionTranslation::address(const llvm::GetElementPtrInst& i) {
   const Id type = b_.integer_type(64);
   llvm::SmallMapVector<llvm::Value*, llvm::APInt, 4> variable;
@@ -31,20 +25,24 @@ void FunctionTranslation::address(const llvm::GetElementPtrInst& i) {
   add_as(i, Op::IAdd, {sum, number(64, constant.getZExtValue())});
 }
 
-Id FunctionTranslation::device_pointer(const llvm::Value* pointer, Id type) {
-  return add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {value(pointer)});
+Id FunctionTranslation::device_pointer(Id address, Id type) {
+  return add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {address});
 }
 
-/// A value as an integer of memory_bits(), or as a vector of such.
+/// An integer of memory_bits(), or a vector of such.
+Id FunctionTranslation::bits_type(const llvm::Type* type) {
+  const Id bits = b_.integer_type(memory_bits(type->getScalarType()));
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector ? b_.vector_type(bits, vector->getNumElements()) : bits;
+}
+
+/// A value as one of bits_type().
 Id FunctionTranslation::to_bits(const llvm::Value* v) {
   const llvm::Type* type = v->getType();
   if (type->isIntegerTy(1))
     return add(Op::Select, b_.integer_type(8), {value(v), number(8, 1), number(8, 0)});
   if (!type->isFPOrFPVectorTy()) return value(v);
-  Id bits = b_.integer_type(memory_bits(type->getScalarType()));
-  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
-    bits = b_.vector_type(bits, vector->getNumElements());
-  return add(Op::Bitcast, bits, {value(v)});
+  return add(Op::Bitcast, bits_type(type), {value(v)});
 }
 
 void FunctionTranslation::from_bits(const llvm::Value& defined, Id bits) {
@@ -65,29 +63,29 @@ Id FunctionTranslation::element(Region& region, Id offset, std::uint64_t index) 
   return add(Op::AccessChain, b_.pointer_type(region.storage, module_.element_type(region)), {variable, at});
 }
 
-/// The number of `bits` that follows `number` others at an offset in bytes.
-Id FunctionTranslation::load_number(Region& region, Id offset, unsigned bits, unsigned number) {
+/// The number of `bits` that follows `place` others at an offset in bytes.
+Id FunctionTranslation::load_number(Region& region, Id offset, unsigned bits, unsigned place) {
   const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits);
   const unsigned parts = bits / region.bits;
   Id result = 0;
   for (unsigned k = 0; k < parts; ++k) {
-    Id loaded = add(Op::Load, part, {element(region, offset, number * parts + k)});
+    Id loaded = add(Op::Load, part, {element(region, offset, place * parts + k)});
     if (parts == 1) return loaded;
     loaded = add(Op::UConvert, whole, {loaded});
-    if (k > 0) loaded = add(Op::ShiftLeftLogical, whole, {loaded, this->number(32, k * region.bits)});
+    if (k > 0) loaded = add(Op::ShiftLeftLogical, whole, {loaded, number(32, k * region.bits)});
     result = k > 0 ? add(Op::BitwiseOr, whole, {result, loaded}) : loaded;
   }
   return result;
 }
 
-void FunctionTranslation::store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned number) {
+void FunctionTranslation::store_number(Region& region, Id offset, Id stored, unsigned bits, unsigned place) {
   const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits);
   const unsigned parts = bits / region.bits;
   for (unsigned k = 0; k < parts; ++k) {
     Id element_value = stored;
-    if (k > 0) element_value = add(Op::ShiftRightLogical, whole, {stored, this->number(32, k * region.bits)});
+    if (k > 0) element_value = add(Op::ShiftRightLogical, whole, {stored, number(32, k * region.bits)});
     if (parts != 1) element_value = add(Op::UConvert, part, {element_value});
-    put(code_, Op::Store, {element(region, offset, number * parts + k), element_value});
+    put(code_, Op::Store, {element(region, offset, place * parts + k), element_value});
   }
 }
 
@@ -95,8 +93,7 @@ void FunctionTranslation::load(Region& region, const llvm::LoadInst& i) {
   const Id offset = value(i.getPointerOperand());
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
   if (!vector) return from_bits(i, load_number(region, offset, memory_bits(i.getType()), 0));
-  const Id numbers =
-      b_.vector_type(b_.integer_type(memory_bits(vector->getElementType())), vector->getNumElements());
+  const Id numbers = bits_type(vector);
   if (region.components > 1) return from_bits(i, add(Op::Load, numbers, {element(region, offset, 0)}));
   Words parts;
   for (unsigned k = 0; k < vector->getNumElements(); ++k)
@@ -125,7 +122,7 @@ void FunctionTranslation::load(const llvm::LoadInst& i) {
                             {pointer, number(32, scope::device), number(32, semantics::relaxed)}));
   }
   const Id in_memory = type->isIntegerTy(1) ? b_.integer_type(8) : module_.type(type);
-  const Words access{device_pointer(i.getPointerOperand(), in_memory), aligned,
+  const Words access{device_pointer(value(i.getPointerOperand()), in_memory), aligned,
                      std::uint32_t(i.getAlign().value())};
   if (type->isIntegerTy(1)) return from_bits(i, add(Op::Load, in_memory, access));
   add_as(i, Op::Load, access);
@@ -148,14 +145,14 @@ void FunctionTranslation::store(const llvm::StoreInst& i) {
   const Id in_memory = boolean ? b_.integer_type(8) : module_.type(type);
   const Id written = boolean ? to_bits(stored) : value(stored);
   put(code_, Op::Store,
-      {device_pointer(i.getPointerOperand(), in_memory), written, aligned,
+      {device_pointer(value(i.getPointerOperand()), in_memory), written, aligned,
        std::uint32_t(i.getAlign().value())});
 }
 
 Id FunctionTranslation::atomic_pointer(const llvm::Value* pointer, unsigned bits) {
   if (bits == 64) b_.need(Capability::Int64Atomics);
   Region* region = module_.regions.of(pointer);
-  if (!region) return device_pointer(pointer, b_.integer_type(bits));
+  if (!region) return device_pointer(value(pointer), b_.integer_type(bits));
   if (region->bits != bits || region->storage != StorageClass::Workgroup)
     refuse("an atomic operation is on memory that other accesses divide");
   return element(*region, value(pointer), 0);
@@ -169,7 +166,7 @@ void FunctionTranslation::atomic(const llvm::AtomicRMWInst& i) {
   if (i.getOperation() == llvm::AtomicRMWInst::FAdd) {
     b_.need(bits == 32 ? Capability::AtomicFloat32AddEXT : Capability::AtomicFloat64AddEXT);
     b_.need_extension("SPV_EXT_shader_atomic_float_add");
-    const Id pointer = device_pointer(i.getPointerOperand(), b_.float_type(bits));
+    const Id pointer = device_pointer(value(i.getPointerOperand()), b_.float_type(bits));
     return add_as(i, Op::AtomicFAddEXT, {pointer, within, order, value(i.getValOperand())});
   }
   Op op = Op::AtomicExchange;

@@ -8,10 +8,13 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <weir/error.hpp>
+#include <weir/sdk/vulkan_launch.hpp>
 
 #include "codegen/spirv/function_translation.hpp"
 
 namespace weir::codegen::spirv {
+
+namespace convention = sdk::vulkan_launch;
 
 void refuse(const std::string& words) {
   throw Error(ErrorCode::compile, "SPIR-V: " + words + "; report this as a bug of Weir");
@@ -96,7 +99,8 @@ Id ModuleTranslation::push_constants(const llvm::Function& entry, const std::vec
     builder.decorate(block, Decoration::Block);
     builder.decorate_member(block, 0, Decoration::Offset, {0});
     for (std::uint32_t k = 0; k < fields.size(); ++k)
-      builder.decorate_member(block, k + 1, Decoration::Offset, {pushed_arguments_at + fields[k].offset});
+      builder.decorate_member(block, k + 1, Decoration::Offset,
+                              {convention::pushed_arguments_at + fields[k].offset});
     variable = builder.variable(StorageClass::PushConstant, block);
   }
   return push_constants_[&entry] = variable;
@@ -168,7 +172,7 @@ void ModuleTranslation::declare_entry(const llvm::Function& function) {
   const Id id = functions_.at(&function);
   builder.entry_point(id, std::string_view(function.getName()), interface_of(function));
   Words size;
-  for (std::uint32_t d = 0; d < 3; ++d) size.push_back(builder.specialisation(d, 1));
+  for (std::uint32_t d = 0; d < 3; ++d) size.push_back(builder.specialisation(convention::block_size + d, 1));
   builder.mode_of_ids(id, Mode::LocalSizeId, size);
   const std::pair<std::uint32_t, const FloatControls&> widths[] = {
       {16, options_.f16}, {32, options_.f32}, {64, options_.f64}};

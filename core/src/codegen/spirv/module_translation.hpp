@@ -17,11 +17,6 @@ namespace weir::codegen::spirv {
 
 [[noreturn]] void refuse(const std::string& words);
 
-// The launch convention, as sdk/docs/vulkan.md describes it.
-inline constexpr std::uint32_t pushed_arguments_at = 8;   // offset in the push constants
-inline constexpr std::uint32_t max_push_bytes = 128;      // that every device has
-inline constexpr std::uint32_t arguments_are_pushed = 4;  // a specialisation constant
-
 /// A field of a task's argument block.
 struct ArgumentField {
   const llvm::Argument* argument;
