@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS,
-// one line for each: k for a kernel, p for its pushed arguments, t for a copy or a fill, b for a barrier.
-// Commands of secondary buffers are in the place of their execution.
+// one line for each: k for a kernel, p for its pushed arguments, t for a copy or a fill, b for a barrier of
+// kernels, B for one of all commands, h for one to the host. Commands of secondary buffers are in the place of
+// their execution. A line W stands for two threads that wait for one semaphore at the same time.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -21,6 +22,7 @@ VkInstance instance;
 VkDevice device;
 std::mutex mutex;
 std::map<VkCommandBuffer, std::string> recorded;
+std::map<VkSemaphore, int> waiting;  ///< threads
 
 template <class Function>
 Function next(const char* name) {
@@ -98,7 +100,9 @@ void fill(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, VkDeviceSi
 }
 
 void barrier(VkCommandBuffer commands, const VkDependencyInfo* info) {
-  note(commands, 'b');
+  const VkMemoryBarrier2& memory = info->pMemoryBarriers[0];
+  const bool all = memory.dstStageMask == VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  note(commands, memory.dstStageMask == VK_PIPELINE_STAGE_2_HOST_BIT ? 'h' : all ? 'B' : 'b');
   next<PFN_vkCmdPipelineBarrier2>("vkCmdPipelineBarrier2")(commands, info);
 }
 
@@ -110,17 +114,33 @@ void execute(VkCommandBuffer commands, std::uint32_t count, const VkCommandBuffe
   next<PFN_vkCmdExecuteCommands>("vkCmdExecuteCommands")(commands, count, secondary);
 }
 
+/// The mutex is held.
+void write_line(const std::string& line) {
+  std::FILE* const file = std::fopen(std::getenv("WEIR_TEST_COMMANDS"), "a");
+  if (!file) std::abort();
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fclose(file);
+}
+
 VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits, VkFence fence) {
   {
     std::lock_guard lock(mutex);
-    std::FILE* const file = std::fopen(std::getenv("WEIR_TEST_COMMANDS"), "a");
-    if (!file) std::abort();
     for (std::uint32_t i = 0; i < count; ++i)
       for (std::uint32_t k = 0; k < submits[i].commandBufferInfoCount; ++k)
-        std::fprintf(file, "%s\n", recorded[submits[i].pCommandBufferInfos[k].commandBuffer].c_str());
-    std::fclose(file);
+        write_line(recorded[submits[i].pCommandBufferInfos[k].commandBuffer]);
   }
   return next<PFN_vkQueueSubmit2>("vkQueueSubmit2")(queue, count, submits, fence);
+}
+
+VkResult wait(VkDevice of, const VkSemaphoreWaitInfo* info, std::uint64_t nanoseconds) {
+  {
+    std::lock_guard lock(mutex);
+    if (++waiting[info->pSemaphores[0]] > 1) write_line("W");
+  }
+  const VkResult result = next<PFN_vkWaitSemaphores>("vkWaitSemaphores")(of, info, nanoseconds);
+  std::lock_guard lock(mutex);
+  --waiting[info->pSemaphores[0]];
+  return result;
 }
 
 PFN_vkVoidFunction of_device(VkDevice, const char* name);
@@ -140,6 +160,7 @@ PFN_vkVoidFunction own(const char* name) {
       {"vkCmdPipelineBarrier2", reinterpret_cast<PFN_vkVoidFunction>(barrier)},
       {"vkCmdExecuteCommands", reinterpret_cast<PFN_vkVoidFunction>(execute)},
       {"vkQueueSubmit2", reinterpret_cast<PFN_vkVoidFunction>(submit)},
+      {"vkWaitSemaphores", reinterpret_cast<PFN_vkVoidFunction>(wait)},
   };
   for (const auto& [known, function] : functions)
     if (std::strcmp(known, name) == 0) return function;

@@ -11,21 +11,6 @@
 namespace vulkan_test {
 namespace {
 
-/// Holds a stream until it is opened.
-struct Gate {
-  std::atomic<bool> is_open{false};
-  void hold(weir_stream stream) {
-    call(table().stream_host_callback, stream, static_cast<weir_host_callback>([](void* user) {
-           while (!static_cast<Gate*>(user)->is_open.load()) std::this_thread::yield();
-         }),
-         static_cast<void*>(this));
-  }
-};
-
-void fill_int(weir_stream stream, weir_allocation to, int value) {
-  call(table().fill, stream, to, 0ull, 4ull, static_cast<const void*>(&value), 4u);
-}
-
 // A handler of the program must not run on a thread of the driver.
 TEST_F(Open, ThreadsOfTheDriverBlockSignals) {
   const weir_stream stream = new_stream(device);

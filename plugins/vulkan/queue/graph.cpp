@@ -22,6 +22,7 @@ struct Recording {
   struct Segment {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     std::size_t node = 0;
+    Ordered first = Ordered::all, last = Ordered::all;  ///< whether `commands` begin and end with kernels alone
   };
 
   Device& device;
@@ -101,7 +102,10 @@ class Recorder {
     if (last_)
       record_barrier(device_.vk, commands_,
                      kernels && *last_ == Ordered::kernels ? Ordered::kernels : Ordered::all);
-    last_ = kernels ? Ordered::kernels : Ordered::all;
+    Recording::Segment& segment = out_.segments.back();
+    segment.last = kernels ? Ordered::kernels : Ordered::all;
+    if (!last_) segment.first = segment.last;
+    last_ = segment.last;
     for (const bool kernels : {false, true})
       for (const Graph::Kept* kept : collected_)
         if ((kept->node.kind == WEIR_GRAPH_KERNEL) == kernels) record_node(*kept);
@@ -233,7 +237,7 @@ void Stream::launch(Graph& graph) {
   graph.arguments_changed = false;
   for (const Recording::Segment& segment : recording->segments) {
     if (segment.commands) {
-      device->vk.vkCmdExecuteCommands(line->commands(), 1, &segment.commands);
+      device->vk.vkCmdExecuteCommands(line->commands(segment.first, segment.last), 1, &segment.commands);
       line->open().kept.push_back(recording);
       line->end_operation();
       continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/line.hpp"
 
+#include <algorithm>
+
 #include "driver.hpp"
 #include "queue/commands.hpp"
 
@@ -25,9 +27,10 @@ void Line::ensure_open() {
   if (open_) return;
   open_.emplace();
   open_->position = last_ + 1;
+  open_->last = last_commands_;
 }
 
-VkCommandBuffer Line::commands(Ordered next) {
+VkCommandBuffer Line::commands(Ordered first, Ordered last) {
   device.check_present();
   ensure_open();
   if (!open_->commands) {
@@ -52,9 +55,9 @@ VkCommandBuffer Line::commands(Ordered next) {
     check(device.vk.vkBeginCommandBuffer(buffer, &begin), "begin a command buffer");
     open_->commands = buffer;
   }
-  const bool kernels = open_->last == Ordered::kernels && next == Ordered::kernels;
+  const bool kernels = open_->last == Ordered::kernels && first == Ordered::kernels;
   record_barrier(device.vk, open_->commands, kernels ? Ordered::kernels : Ordered::all);
-  open_->last = next;
+  open_->last = last;
   return open_->commands;
 }
 
@@ -96,7 +99,10 @@ bool Line::is_idle() const noexcept {
 }
 
 void Line::end_operation() {
-  if (++open_->operations >= batch_operations || is_idle()) close();
+  const bool idle = is_idle();
+  if (++open_->operations < batch_operations_ && !idle) return;
+  close();
+  batch_operations_ = idle ? 1 : std::min(2 * batch_operations_, max_batch_operations);
 }
 
 void Line::wait(const Mark& mark) {
@@ -104,6 +110,7 @@ void Line::wait(const Mark& mark) {
   if (open_ && open_->commands) close();
   ensure_open();
   open_->waits.push_back(mark);
+  open_->last = Ordered::all;  // the mark's commands may be of any kind
 }
 
 void Line::append_host(std::function<void()> call) {
@@ -113,6 +120,7 @@ void Line::append_host(std::function<void()> call) {
   step.host = std::move(call);
   device.scheduler.append(*this, std::move(step));
   ++last_;
+  last_commands_ = Ordered::all;  // the call may copy
 }
 
 void Line::close() {
@@ -123,6 +131,7 @@ void Line::close() {
   }
   Step step = std::move(*open_);
   open_.reset();
+  last_commands_ = step.last;
   ++last_;
   device.scheduler.append(*this, std::move(step));
 }

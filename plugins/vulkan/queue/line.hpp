@@ -40,7 +40,7 @@ struct Step {
   std::vector<std::shared_ptr<const void>> kept;  ///< objects that the commands use
   std::uint64_t value = 0;                        ///< of the queue's semaphore, set by the submission
   std::uint32_t operations = 0;
-  Ordered last = Ordered::all;  ///< the last operation of `commands`
+  Ordered last = Ordered::all;  ///< the operation before the next one of `commands`
 };
 
 class Line : public std::enable_shared_from_this<Line> {
@@ -56,16 +56,18 @@ class Line : public std::enable_shared_from_this<Line> {
   // -- Recording: the caller holds `recording`, which orders the submissions of one stream. --
   std::mutex recording;
 
-  /// The open batch's command buffer, after a barrier that orders it after all earlier commands. `next` is
-  /// Ordered::kernels for a kernel alone.
-  VkCommandBuffer commands(Ordered next = Ordered::all);
+  /// The open batch's command buffer, after a barrier that orders it after all earlier commands of the line and
+  /// of its marks. The caller records commands that begin and end with kernels alone, or with others.
+  VkCommandBuffer commands(Ordered first, Ordered last);
+  VkCommandBuffer commands(Ordered all = Ordered::all) { return commands(all, all); }
   /// Memory that the host has mapped and commands may use until the open batch is complete.
   Range scratch(std::uint64_t size) { return scratch(Heap::host_memory, size); }
   /// The same for a kernel's arguments, which the host writes only.
   Range argument_block(std::uint64_t size) { return scratch(Heap::argument_memory, size); }
   /// The open batch, which an operation may give calls and objects.
   Step& open() { return *open_; }
-  /// Ends an operation of the open batch. Submits the batch if the line is idle or the batch is full.
+  /// Ends an operation of the open batch. Submits the batch if the line is idle or the batch is full. Batches
+  /// grow while the line is not idle: a first long one would leave the device without work meanwhile.
   void end_operation();
   /// Makes later operations wait for `mark`.
   void wait(const Mark& mark);
@@ -110,10 +112,12 @@ class Line : public std::enable_shared_from_this<Line> {
     std::deque<Chunk> full;
   };
   static constexpr std::uint64_t chunk_bytes = 64 << 10;
-  static constexpr std::uint32_t batch_operations = 32;
+  static constexpr std::uint32_t max_batch_operations = 64;
 
   std::optional<Step> open_;
   std::uint64_t last_ = 0;  ///< position of the last closed step
+  Ordered last_commands_ = Ordered::kernels;  ///< the last operation of the last closed step
+  std::uint32_t batch_operations_ = 1;        ///< that make the open batch full
   VkCommandPool pool_ = VK_NULL_HANDLE;
   Scratch host_scratch_, argument_scratch_;
   std::mutex recycling_;

@@ -2,11 +2,18 @@
 #include "queue/scheduler.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <weir/sdk/thread.hpp>
 
 #include "driver.hpp"
 
 namespace weir::vulkan {
+namespace {
+
+/// How late vkWaitSemaphores wakes a thread on an H200.
+constexpr std::chrono::microseconds poll_time{50};
+
+}  // namespace
 
 void Scheduler::start(std::uint32_t queues, std::uint32_t urgent) {
   urgent_ = urgent;
@@ -93,14 +100,16 @@ void Scheduler::wait_quietly(const Mark& mark) {
       continue;
     }
     Queue& queue = line.queue;
-    const std::uint64_t value = step->second;
-    queue.awaited.push_back(value);
+    std::uint64_t next = step->second;
+    // Another thread may be ending the step, which is on the queue no longer then.
+    if (!queue.in_flight.empty()) next = std::min(next, queue.in_flight.front().step.value);
+    ++queue.enders;
     lock.unlock();
-    wait_for(queue, value);
-    end_steps(queue, device_.is_lost() ? ~std::uint64_t{0} : value);
+    end_steps(queue, wait_for(queue, next, true));
     lock.lock();
-    queue.awaited.erase(std::ranges::find(queue.awaited, value));  // the step is complete
+    --queue.enders;
   }
+  if (line.queue.enders == 0 && !line.queue.in_flight.empty()) line.queue.work.notify_one();
 }
 
 void Scheduler::wait(const Mark& mark) {
@@ -179,7 +188,7 @@ void Scheduler::submit(Line& line, Step step) {
   step.value = ++queue.value;
   line.in_flight.push({step.position, step.value});
   queue.in_flight.push({line.shared_from_this(), std::move(step)});
-  queue.work.notify_one();
+  if (queue.enders == 0) queue.work.notify_one();
 }
 
 VkResult Scheduler::submit_next(Queue& queue, VkCommandBuffer commands,
@@ -210,16 +219,47 @@ std::uint64_t Scheduler::submit_now(Queue& queue, VkCommandBuffer buffer) {
   return ++queue.value;
 }
 
-void Scheduler::wait_for(Queue& queue, std::uint64_t value) {
-  auto wait = make<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
-  wait.semaphoreCount = 1;
-  wait.pSemaphores = &queue.semaphore;
-  wait.pValues = &value;
-  constexpr std::uint64_t second = 1'000'000'000;
-  VkResult result = VK_TIMEOUT;
-  while (result == VK_TIMEOUT && !device_.is_lost())
-    result = device_.vk.vkWaitSemaphores(device_.handle, &wait, second);
-  if (result < 0) device_.lose(result, "wait for a queue's work");
+std::uint64_t Scheduler::reached(Queue& queue) noexcept {
+  std::uint64_t value = 0;
+  if (!device_.is_lost())
+    if (const VkResult result =
+            device_.vk.vkGetSemaphoreCounterValue(device_.handle, queue.semaphore, &value);
+        result < 0)
+      device_.lose(result, "ask for a queue's progress");
+  return device_.is_lost() ? ~std::uint64_t{0} : value;
+}
+
+std::uint64_t Scheduler::wait_for(Queue& queue, std::uint64_t value, bool poll) {
+  std::uint64_t now = reached(queue);
+  // A device that is a CPU needs the processor itself.
+  if (now < value && poll && !device_.physical->is_cpu()) {
+    const auto end = std::chrono::steady_clock::now() + poll_time;
+    do {
+      std::this_thread::yield();
+      now = reached(queue);
+    } while (now < value && std::chrono::steady_clock::now() < end);
+  }
+  std::unique_lock lock(queue.waiting);
+  while ((now = reached(queue)) < value) {
+    if (queue.has_waiter) {
+      queue.advanced.wait(lock);
+      continue;
+    }
+    queue.has_waiter = true;
+    lock.unlock();
+    const std::uint64_t next = now + 1;  // others may wait for it
+    auto wait = make<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
+    wait.semaphoreCount = 1;
+    wait.pSemaphores = &queue.semaphore;
+    wait.pValues = &next;
+    constexpr std::uint64_t second = 1'000'000'000;
+    const VkResult result = device_.vk.vkWaitSemaphores(device_.handle, &wait, second);
+    if (result < 0) device_.lose(result, "wait for a queue's work");
+    lock.lock();
+    queue.has_waiter = false;
+    queue.advanced.notify_all();
+  }
+  return now;
 }
 
 /// The mutex is held, and all earlier steps of the line are complete.
@@ -272,18 +312,12 @@ void Scheduler::watch(Queue& queue) {
   while (true) {
     queue.work.wait(lock, [&] {
       if (queue.in_flight.empty()) return stopping_;
-      return std::ranges::find(queue.awaited, queue.in_flight.front().step.value) == queue.awaited.end();
+      return queue.enders == 0;
     });
     if (queue.in_flight.empty()) return;
     const std::uint64_t next = queue.in_flight.front().step.value;
     lock.unlock();
-    wait_for(queue, next);
-    std::uint64_t reached = next;
-    if (device_.is_lost())
-      reached = ~std::uint64_t{0};
-    else if (device_.vk.vkGetSemaphoreCounterValue(device_.handle, queue.semaphore, &reached) < 0)
-      reached = next;
-    end_steps(queue, reached);
+    end_steps(queue, wait_for(queue, next, false));
     lock.lock();
   }
 }
@@ -295,8 +329,6 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
   std::vector<Queue::Submitted> done;
   while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached)
     done.push_back(queue.in_flight.pop());
-  // The queue's thread may have left these steps to the caller; the next one may be its own.
-  if (!queue.in_flight.empty()) queue.work.notify_one();
   lock.unlock();
   for (Queue::Submitted& one : done) {
     for (const auto& call : one.step.after) call();

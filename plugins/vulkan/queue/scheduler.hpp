@@ -8,9 +8,11 @@
 // another in a cycle, in whatever order streams record and wait for events.
 //
 // Each queue has one timeline semaphore, whose value counts its submissions, and one thread, which waits for
-// the next value, ends the steps that have run and submits those that they held back. A thread of the program that
-// waits for a submitted step does the same for it and all earlier ones of its queue. The queue's thread leaves
-// that step to it, so that only one thread is woken.
+// the next value, ends the steps that have run and submits those that they held back. A thread of the program
+// that waits for a submitted step does the same in its place. It polls for a short time first, because a thread
+// that vkWaitSemaphores wakes is late: on an H200 by 25 to 60 us. Only one thread at a time is in
+// vkWaitSemaphores for a queue: two that wait for the same value take milliseconds there
+// (tests/evidence/vulkan.md).
 #pragma once
 
 #include <span>
@@ -36,11 +38,15 @@ struct Queue {
   std::uint32_t lines = 0;  ///< streams that use the queue
   std::condition_variable work;
   std::thread watcher;
-  std::vector<std::uint64_t> awaited;  ///< values whose steps threads of the program wait for and end
+  std::uint32_t enders = 0;  ///< threads of the program that end steps; the queue's thread sleeps meanwhile
 
   /// Held by the thread that ends steps, from their removal from `in_flight` until they are complete, so that
   /// the order of the queue is kept. Locked before the scheduler's mutex.
   std::mutex ending;
+
+  std::mutex waiting;
+  std::condition_variable advanced;
+  bool has_waiter = false;  ///< a thread is in vkWaitSemaphores; guarded by `waiting`
 };
 
 class Scheduler {
@@ -66,7 +72,9 @@ class Scheduler {
   void report(Line& line);
   /// Submits one command buffer outside of all lines. Returns the value to wait for with `wait_for`.
   std::uint64_t submit_now(Queue& queue, VkCommandBuffer commands);
-  void wait_for(Queue& queue, std::uint64_t value);
+  /// Blocks until the queue's semaphore has reached a value that was submitted. Returns its present value, and
+  /// the highest one if the device is lost. `poll` returns sooner, for a few microseconds of processor time.
+  std::uint64_t wait_for(Queue& queue, std::uint64_t value, bool poll);
 
  private:
   using Lines = std::vector<std::shared_ptr<Line>>;
@@ -75,6 +83,8 @@ class Scheduler {
   bool is_ready(Line& line, Step& step);
   void submit(Line& line, Step step);
   /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
+  /// The present value of the queue's semaphore.
+  std::uint64_t reached(Queue& queue) noexcept;
   VkResult submit_next(Queue& queue, VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits);
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
