@@ -10,14 +10,14 @@ using llvm::Value;
 
 namespace {
 
-/// Of 4 bytes each.
-constexpr std::uint32_t max_private_counters = 4096;
+/// Of a CPU's thread, 4 bytes each.
+constexpr std::uint32_t max_cpu_counters = 4096;
 
 class PrivateCounters : private FunctionPart {
  public:
   PrivateCounters(TaskFunction& f, std::uint32_t array)
       : FunctionPart(f), array_(array), count_(f.arguments.extent(array, 0)) {
-    llvm::Type* counters = llvm::ArrayType::get(type_, max_private_counters);
+    llvm::Type* counters = llvm::ArrayType::get(type_, max_count_);
     counters_ = threads_ ? static_cast<Value*>(f.block_memory(counters, "_counters"))
                          : stack_slot(counters, 1, "counters");
   }
@@ -26,7 +26,7 @@ class PrivateCounters : private FunctionPart {
     llvm::BasicBlock* clear = new_block("counters");
     llvm::BasicBlock* direct = new_block("counters.direct");
     llvm::BasicBlock* done = new_block("counters.done");
-    Value* pays = b_.CreateAnd(b_.CreateICmpULE(count_, i64(max_private_counters)), saves_additions(space));
+    Value* pays = b_.CreateAnd(b_.CreateICmpULE(count_, i64(max_count_)), saves_additions(space));
     b_.CreateCondBr(pays, clear, direct);
 
     b_.SetInsertPoint(clear);
@@ -89,6 +89,7 @@ class PrivateCounters : private FunctionPart {
 
   const std::uint32_t array_;
   const ThreadModel* const threads_ = device_.threads();
+  const std::uint32_t max_count_ = threads_ ? threads_->max_private_counters() : max_cpu_counters;
   llvm::Type* const type_ = b_.getInt32Ty();
   Value* const count_;
   Value* counters_;

@@ -48,6 +48,8 @@ class ThreadModel {
   /// Whether values of 8, 16 and at least 32 bits can take the same place in the block's memory, one after
   /// the other.
   virtual bool overlays_block_memory() const { return true; }
+  /// How many counters of 4 bytes a block may have, such that as many blocks run as without them.
+  virtual std::uint32_t max_private_counters() const { return 4096; }
 };
 
 }  // namespace weir::codegen
