@@ -201,6 +201,6 @@ struct Stream : sdk::StreamObject<Device> {
 };
 
 /// Closes the line's open batch. A failure is reported by the line's next call.
-void flush_quietly(Line& line) noexcept;
+void flush_quietly(Line& line, void (Line::*flush)() = &Line::flush) noexcept;
 
 }  // namespace weir::vulkan

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <regex>
-#include <sstream>
 
 #include "kernels.hpp"
 
@@ -106,30 +105,20 @@ TEST_F(Open, DISABLED_RunsKernelsAndFillsInBatchesOfOne) {
   tally.end();
 }
 
-TEST_F(Open, DISABLED_RunsManyHeldKernels) {
-  const Tally tally{device};
-  const weir_stream stream = new_stream(device);
-  tally.clear(stream);
-  call(table().stream_synchronize, stream);
-  Gate gate;
-  gate.hold(stream);
-  for (int i = 0; i < 200; ++i) tally.launch(stream);
-  gate.is_open.store(true);
-  tally.print(stream);
-  call(table().stream_destroy, stream);
-  tally.end();
-}
-
-std::string commands_of(const char* test, std::string& output) {
+std::string commands_of(const char* test, std::string& output, const std::string& environment = "") {
   const std::string file = testing::TempDir() + "weir-vulkan-commands-" + std::to_string(getpid());
   output = run_apart("VK_LAYER_PATH=" WEIR_TEST_LAYERS
                      " VK_INSTANCE_LAYERS=VK_LAYER_WEIR_recorded_commands WEIR_TEST_COMMANDS=" +
-                         file,
+                         file + " " + environment,
                      test);
   std::ifstream commands(file);
   const std::string text{std::istreambuf_iterator<char>(commands), {}};
   std::filesystem::remove(file);
   return text;
+}
+
+std::string without_waits(const std::string& text) {
+  return std::regex_replace(text, std::regex("[wW]\n"), "");
 }
 
 // On an H200 a fill after a running kernel holds back all queues: tests/evidence/vulkan.md.
@@ -154,7 +143,7 @@ TEST(Launch, PushesTheArgumentsOfAKernelThatTakesThem) {
 TEST(Launch, FollowsKernelsAfterABarrierOfKernelsAndOthersAfterOneOfAllCommands) {
   std::string output;
   const std::string text = commands_of("Open.DISABLED_RunsKernelsAndFillsInBatchesOfOne", output);
-  EXPECT_EQ(text, "bpkh\n"    // kernel
+  EXPECT_EQ(without_waits(text), "bpkh\n"    // kernel
                   "Bth\n"     // fill
                   "Bpkh\n"    // kernel after a fill
                   "bpkh\n"    // kernel after a kernel
@@ -164,26 +153,26 @@ TEST(Launch, FollowsKernelsAfterABarrierOfKernelsAndOthersAfterOneOfAllCommands)
                   "bpkh\n");  // kernel after a kernel
 }
 
-TEST(Launch, GrowsBatchesWhileTheStreamIsBusy) {
-  std::string output;
-  const std::string text = commands_of("Open.DISABLED_RunsManyHeldKernels", output);
-  EXPECT_THAT(output, testing::HasSubstr("blocks: 200\n"));
-  std::vector<std::ptrdiff_t> kernels;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) kernels.push_back(std::ranges::count(line, 'k'));
-  const std::vector<std::ptrdiff_t> expected{0, 1, 2, 4, 8, 16, 32, 64, 64, 9};
-  ASSERT_GE(kernels.size(), expected.size());
-  kernels.resize(expected.size());
-  EXPECT_EQ(kernels, expected);
-}
-
-// Two threads that wait for one semaphore take milliseconds on an H200: tests/evidence/vulkan.md.
 TEST(Wait, OneThreadAtATimeWaitsForAQueue) {
   std::string output;
   const std::string text = commands_of("Open.ThreadsThatWaitForTheirStreamsLeaveOutNone", output);
   EXPECT_THAT(output, testing::HasSubstr("[       OK ]"));
-  EXPECT_TRUE(std::regex_search(text, std::regex("[tk]"))) << "no commands were observed";
+  EXPECT_NE(text.find('w'), std::string::npos) << "no wait was observed";
   EXPECT_EQ(text.find('W'), std::string::npos) << "two threads waited for a semaphore at once";
+}
+
+// There vkWaitSemaphores may end 10 ms late: tests/evidence/vulkan.md.
+TEST(Wait, ThreadsPollNvidiasQueues) {
+  for (const char* test : {"Open.ThreadsThatWaitForTheirStreamsLeaveOutNone",
+                           "Open.OpenBatchesAreSubmittedWhenTheirStreamIsIdle",
+                           "Open.StreamsThatWaitForOneAnotherInTurnDoNotDeadlock",
+                           "Open.LargeCopiesOfPageableMemoryAreExact"}) {
+    std::string output;
+    const std::string text = commands_of(test, output, "WEIR_TEST_AS_NVIDIA=1");
+    EXPECT_THAT(output, testing::HasSubstr("[       OK ]")) << test;
+    EXPECT_NE(text.find('t'), std::string::npos) << "no command was observed in " << test;
+    EXPECT_FALSE(std::regex_search(text, std::regex("[wW]"))) << test << " waited for a semaphore";
+  }
 }
 
 }  // namespace

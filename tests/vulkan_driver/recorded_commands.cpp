@@ -2,7 +2,8 @@
 // A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS,
 // one line for each: k for a kernel, p for its pushed arguments, t for a copy or a fill, b for a barrier of
 // kernels, B for one of all commands, h for one to the host. Commands of secondary buffers are in the place of
-// their execution. A line W stands for two threads that wait for one semaphore at the same time.
+// their execution. A line w stands for a wait for a semaphore, W for one beside that of another thread. With
+// $WEIR_TEST_AS_NVIDIA devices claim to be GPUs of NVIDIA's driver.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -18,6 +19,7 @@ namespace {
 
 PFN_vkGetInstanceProcAddr next_of_instance;
 PFN_vkGetDeviceProcAddr next_of_device;
+PFN_vkGetPhysicalDeviceProperties2 next_properties;
 VkInstance instance;
 VkDevice device;
 std::mutex mutex;
@@ -53,6 +55,9 @@ VkResult create_instance(const VkInstanceCreateInfo* create, const VkAllocationC
   const auto made = reinterpret_cast<PFN_vkCreateInstance>(next_of_instance(nullptr, "vkCreateInstance"))(
       create, allocator, out);
   instance = *out;
+  // Later the loader would return this layer's own function.
+  next_properties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(
+      next_of_instance(instance, "vkGetPhysicalDeviceProperties2"));
   return made;
 }
 
@@ -135,12 +140,22 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
 VkResult wait(VkDevice of, const VkSemaphoreWaitInfo* info, std::uint64_t nanoseconds) {
   {
     std::lock_guard lock(mutex);
-    if (++waiting[info->pSemaphores[0]] > 1) write_line("W");
+    write_line(++waiting[info->pSemaphores[0]] > 1 ? "W" : "w");
   }
   const VkResult result = next<PFN_vkWaitSemaphores>("vkWaitSemaphores")(of, info, nanoseconds);
   std::lock_guard lock(mutex);
   --waiting[info->pSemaphores[0]];
   return result;
+}
+
+void properties(VkPhysicalDevice of, VkPhysicalDeviceProperties2* out) {
+  next_properties(of, out);
+  if (!std::getenv("WEIR_TEST_AS_NVIDIA")) return;
+  out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  for (auto* at = static_cast<VkBaseOutStructure*>(out->pNext); at; at = at->pNext)
+    if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES)
+      reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(at)->driverID =
+          VK_DRIVER_ID_NVIDIA_PROPRIETARY;
 }
 
 PFN_vkVoidFunction of_device(VkDevice, const char* name);
@@ -152,6 +167,7 @@ PFN_vkVoidFunction own(const char* name) {
       {"vkGetDeviceProcAddr", reinterpret_cast<PFN_vkVoidFunction>(of_device)},
       {"vkCreateInstance", reinterpret_cast<PFN_vkVoidFunction>(create_instance)},
       {"vkCreateDevice", reinterpret_cast<PFN_vkVoidFunction>(create_device)},
+      {"vkGetPhysicalDeviceProperties2", reinterpret_cast<PFN_vkVoidFunction>(properties)},
       {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(begin)},
       {"vkCmdDispatch", reinterpret_cast<PFN_vkVoidFunction>(dispatch)},
       {"vkCmdPushConstants", reinterpret_cast<PFN_vkVoidFunction>(push)},

@@ -15,7 +15,7 @@ class Transfers::Lease {
   Lease(const Lease&) = delete;
   ~Lease() {
     for (std::uint64_t& value : channel_->values)
-      if (value) owner_.device_.scheduler.wait_for(queue_, std::exchange(value, 0), true);
+      if (value) owner_.device_.scheduler.wait_for(queue_, std::exchange(value, 0));
     std::lock_guard lock(owner_.mutex_);
     owner_.idle_.push_back(std::move(channel_));
   }
@@ -87,7 +87,7 @@ void Transfers::to_device(Queue& queue, const Range& to, const std::byte* from) 
   for (std::uint64_t done = 0; done < to.size; slot = 1 - slot) {
     const std::uint64_t size = std::min(chunk_bytes, to.size - done);
     if (const std::uint64_t value = std::exchange(channel->values[slot], 0))
-      device_.scheduler.wait_for(queue, value, true);
+      device_.scheduler.wait_for(queue, value);
     const Range staging = part(channel->staging[slot], 0, size);
     std::memcpy(staging.host(), from + done, size);
     channel->values[slot] = submit(queue, channel->buffers[slot], part(to, done, size), staging);
@@ -108,7 +108,7 @@ void Transfers::to_host(Queue& queue, std::byte* to, const Range& from) {
   for (std::uint64_t done = 0; done < from.size; slot = 1 - slot) {
     const std::uint64_t next = done + size_at(done);
     if (next < from.size) start(1 - slot, next);
-    device_.scheduler.wait_for(queue, std::exchange(channel->values[slot], 0), true);
+    device_.scheduler.wait_for(queue, std::exchange(channel->values[slot], 0));
     device_.check_present();
     std::memcpy(to + done, channel->staging[slot].host(), size_at(done));
     done = next;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/line.hpp"
 
-#include <algorithm>
-
 #include "driver.hpp"
 #include "queue/commands.hpp"
 
@@ -99,10 +97,7 @@ bool Line::is_idle() const noexcept {
 }
 
 void Line::end_operation() {
-  const bool idle = is_idle();
-  if (++open_->operations < batch_operations_ && !idle) return;
-  close();
-  batch_operations_ = idle ? 1 : std::min(2 * batch_operations_, max_batch_operations);
+  if (++open_->operations >= batch_operations || is_idle()) close();
 }
 
 void Line::wait(const Mark& mark) {
@@ -138,6 +133,10 @@ void Line::close() {
 
 void Line::flush() {
   close();
+}
+
+void Line::flush_if_idle() {
+  if (is_idle()) close();
 }
 
 Mark Line::mark() {

@@ -66,8 +66,7 @@ class Line : public std::enable_shared_from_this<Line> {
   Range argument_block(std::uint64_t size) { return scratch(Heap::argument_memory, size); }
   /// The open batch, which an operation may give calls and objects.
   Step& open() { return *open_; }
-  /// Ends an operation of the open batch. Submits the batch if the line is idle or the batch is full. Batches
-  /// grow while the line is not idle: a first long one would leave the device without work meanwhile.
+  /// Ends an operation of the open batch. Submits the batch if the line is idle or the batch is full.
   void end_operation();
   /// Makes later operations wait for `mark`.
   void wait(const Mark& mark);
@@ -75,6 +74,8 @@ class Line : public std::enable_shared_from_this<Line> {
   void append_host(std::function<void()> call);
   /// Closes the open batch, so that it starts as soon as possible.
   void flush();
+  /// Does so if all closed steps are complete. Otherwise the thread that completes the last one does it.
+  void flush_if_idle();
   /// The position of all work so far. Closes the open batch.
   Mark mark();
   /// The position of all work so far, with the open batch left open.
@@ -112,12 +113,11 @@ class Line : public std::enable_shared_from_this<Line> {
     std::deque<Chunk> full;
   };
   static constexpr std::uint64_t chunk_bytes = 64 << 10;
-  static constexpr std::uint32_t max_batch_operations = 64;
+  static constexpr std::uint32_t batch_operations = 64;
 
   std::optional<Step> open_;
   std::uint64_t last_ = 0;  ///< position of the last closed step
   Ordered last_commands_ = Ordered::kernels;  ///< the last operation of the last closed step
-  std::uint32_t batch_operations_ = 1;        ///< that make the open batch full
   VkCommandPool pool_ = VK_NULL_HANDLE;
   Scratch host_scratch_, argument_scratch_;
   std::mutex recycling_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue/scheduler.hpp"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <weir/sdk/thread.hpp>
@@ -12,6 +14,8 @@ namespace {
 
 /// How late vkWaitSemaphores wakes a thread on an H200.
 constexpr std::chrono::microseconds poll_time{50};
+/// Between two questions of a queue's thread, which are at most 1/64 of the wait apart.
+constexpr std::chrono::microseconds min_interval{20}, max_interval{1000};
 
 }  // namespace
 
@@ -100,16 +104,17 @@ void Scheduler::wait_quietly(const Mark& mark) {
       continue;
     }
     Queue& queue = line.queue;
-    std::uint64_t next = step->second;
+    const std::uint64_t value = step->second;
     // Another thread may be ending the step, which is on the queue no longer then.
-    if (!queue.in_flight.empty()) next = std::min(next, queue.in_flight.front().step.value);
-    ++queue.enders;
-    lock.unlock();
-    end_steps(queue, wait_for(queue, next, true));
-    lock.lock();
-    --queue.enders;
+    const bool is_next = queue.in_flight.empty() || queue.in_flight.front().step.value >= value;
+    if (is_next && poll(queue, value, lock)) {
+      lock.unlock();
+      end_steps(queue, value);
+      lock.lock();
+    } else if (!mark.is_complete()) {
+      line.changed.wait(lock);
+    }
   }
-  if (line.queue.enders == 0 && !line.queue.in_flight.empty()) line.queue.work.notify_one();
 }
 
 void Scheduler::wait(const Mark& mark) {
@@ -188,7 +193,7 @@ void Scheduler::submit(Line& line, Step step) {
   step.value = ++queue.value;
   line.in_flight.push({step.position, step.value});
   queue.in_flight.push({line.shared_from_this(), std::move(step)});
-  if (queue.enders == 0) queue.work.notify_one();
+  if (queue.pollers == 0) queue.work.notify_one();
 }
 
 VkResult Scheduler::submit_next(Queue& queue, VkCommandBuffer commands,
@@ -219,7 +224,7 @@ std::uint64_t Scheduler::submit_now(Queue& queue, VkCommandBuffer buffer) {
   return ++queue.value;
 }
 
-std::uint64_t Scheduler::reached(Queue& queue) noexcept {
+std::uint64_t Scheduler::ask(Queue& queue) noexcept {
   std::uint64_t value = 0;
   if (!device_.is_lost())
     if (const VkResult result =
@@ -229,37 +234,29 @@ std::uint64_t Scheduler::reached(Queue& queue) noexcept {
   return device_.is_lost() ? ~std::uint64_t{0} : value;
 }
 
-std::uint64_t Scheduler::wait_for(Queue& queue, std::uint64_t value, bool poll) {
-  std::uint64_t now = reached(queue);
-  // A device that is a CPU needs the processor itself.
-  if (now < value && poll && !device_.physical->is_cpu()) {
-    const auto end = std::chrono::steady_clock::now() + poll_time;
-    do {
-      std::this_thread::yield();
-      now = reached(queue);
-    } while (now < value && std::chrono::steady_clock::now() < end);
-  }
-  std::unique_lock lock(queue.waiting);
-  while ((now = reached(queue)) < value) {
-    if (queue.has_waiter) {
-      queue.advanced.wait(lock);
-      continue;
-    }
-    queue.has_waiter = true;
-    lock.unlock();
-    const std::uint64_t next = now + 1;  // others may wait for it
-    auto wait = make<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
-    wait.semaphoreCount = 1;
-    wait.pSemaphores = &queue.semaphore;
-    wait.pValues = &next;
-    constexpr std::uint64_t second = 1'000'000'000;
-    const VkResult result = device_.vk.vkWaitSemaphores(device_.handle, &wait, second);
-    if (result < 0) device_.lose(result, "wait for a queue's work");
-    lock.lock();
-    queue.has_waiter = false;
+bool Scheduler::poll(Queue& queue, std::uint64_t value, std::unique_lock<std::mutex>& lock) {
+  if (queue.reached >= value) return true;
+  if (device_.physical->is_cpu()) return false;  // it needs the processor itself
+  ++queue.pollers;
+  lock.unlock();
+  const auto end = std::chrono::steady_clock::now() + poll_time;
+  std::uint64_t now = 0;
+  while ((now = ask(queue)) < value && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  lock.lock();
+  if (now > queue.reached) {
+    queue.reached = now;
     queue.advanced.notify_all();
   }
-  return now;
+  --queue.pollers;
+  if (now < value) queue.work.notify_one();
+  return now >= value;
+}
+
+void Scheduler::wait_for(Queue& queue, std::uint64_t value) {
+  std::unique_lock lock(mutex_);
+  poll(queue, value, lock);
+  queue.work.notify_one();  // for this value, or for steps that the queue has reached before it
+  queue.advanced.wait(lock, [&] { return queue.reached >= value; });
 }
 
 /// The mutex is held, and all earlier steps of the line are complete.
@@ -295,7 +292,7 @@ void Scheduler::end_host(const std::shared_ptr<Line>& line, std::optional<sdk::F
     advance(std::move(lines));
     if (unfinished_ == 0) idle_.notify_all();
   }
-  flush_quietly(*line);
+  flush_quietly(*line, &Line::flush_if_idle);
 }
 
 /// Marks a step as complete. The mutex is held.
@@ -307,17 +304,45 @@ void Scheduler::finish(Line& line, Step& step) noexcept {
   --unfinished_;
 }
 
+void Scheduler::wait_for_next(Queue& queue, std::uint64_t next) noexcept {
+  if (device_.physical->wakes_in_time()) {
+    auto wait = make<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
+    wait.semaphoreCount = 1;
+    wait.pSemaphores = &queue.semaphore;
+    wait.pValues = &next;
+    constexpr std::uint64_t second = 1'000'000'000;
+    VkResult result = VK_TIMEOUT;
+    while (result == VK_TIMEOUT && !device_.is_lost())
+      result = device_.vk.vkWaitSemaphores(device_.handle, &wait, second);
+    if (result < 0) device_.lose(result, "wait for a queue's work");
+    return;
+  }
+  using std::chrono::nanoseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  while (ask(queue) < next) {
+    const nanoseconds waited = std::chrono::steady_clock::now() - begin;
+    std::this_thread::sleep_for(std::clamp<nanoseconds>(waited / 64, min_interval, max_interval));
+  }
+}
+
 void Scheduler::watch(Queue& queue) {
+  prctl(PR_SET_TIMERSLACK, 1);  // ns; 50 us otherwise, which is longer than most intervals
   std::unique_lock lock(mutex_);
   while (true) {
     queue.work.wait(lock, [&] {
-      if (queue.in_flight.empty()) return stopping_;
-      return queue.enders == 0;
+      if (stopping_ && queue.in_flight.empty()) return true;
+      return queue.pollers == 0 && (queue.reached < queue.value || !queue.in_flight.empty());
     });
-    if (queue.in_flight.empty()) return;
-    const std::uint64_t next = queue.in_flight.front().step.value;
+    if (queue.in_flight.empty() && stopping_) return;
+    const std::uint64_t next = std::min(queue.reached, queue.value - 1) + 1;
     lock.unlock();
-    end_steps(queue, wait_for(queue, next, false));
+    wait_for_next(queue, next);
+    const std::uint64_t reached = ask(queue);
+    lock.lock();
+    queue.reached = std::max(queue.reached, reached);
+    queue.advanced.notify_all();
+    lock.unlock();
+    end_steps(queue, reached);
     lock.lock();
   }
 }
@@ -329,6 +354,7 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
   std::vector<Queue::Submitted> done;
   while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached)
     done.push_back(queue.in_flight.pop());
+  if (!queue.in_flight.empty()) queue.work.notify_one();  // the caller may be a thread that has polled
   lock.unlock();
   for (Queue::Submitted& one : done) {
     for (const auto& call : one.step.after) call();
@@ -352,7 +378,7 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
   if (unfinished_ == 0) idle_.notify_all();
   lock.unlock();
   turn.unlock();
-  for (Queue::Submitted& one : done) flush_quietly(*one.line);
+  for (Queue::Submitted& one : done) flush_quietly(*one.line, &Line::flush_if_idle);
   done.clear();  // may end lines, which must not happen under the mutex
 }
 

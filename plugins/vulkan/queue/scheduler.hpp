@@ -9,10 +9,9 @@
 //
 // Each queue has one timeline semaphore, whose value counts its submissions, and one thread, which waits for
 // the next value, ends the steps that have run and submits those that they held back. A thread of the program
-// that waits for a submitted step does the same in its place. It polls for a short time first, because a thread
-// that vkWaitSemaphores wakes is late: on an H200 by 25 to 60 us. Only one thread at a time is in
-// vkWaitSemaphores for a queue: two that wait for the same value take milliseconds there
-// (tests/evidence/vulkan.md).
+// that waits for the next step polls for a short time and then ends it itself, because a thread that
+// vkWaitSemaphores wakes is late: on an H200 by 25 to 60 us, and at times by 10 ms. There the queue's thread
+// asks at intervals instead (tests/evidence/vulkan.md). No other thread calls vkWaitSemaphores.
 #pragma once
 
 #include <span>
@@ -33,20 +32,18 @@ struct Queue {
     std::shared_ptr<Line> line;
     Step step;
   };
-  std::uint64_t value = 0;  ///< of the last submission
+  std::uint64_t value = 0;    ///< of the last submission
+  std::uint64_t reached = 0;  ///< a value that the semaphore has reached; the highest one if the device is lost
   Fifo<Submitted> in_flight;
   std::uint32_t lines = 0;  ///< streams that use the queue
-  std::condition_variable work;
+  std::condition_variable work;     ///< for the queue's thread
+  std::condition_variable advanced;  ///< when `reached` has changed
   std::thread watcher;
-  std::uint32_t enders = 0;  ///< threads of the program that end steps; the queue's thread sleeps meanwhile
+  std::uint32_t pollers = 0;  ///< threads that poll; the queue's thread sleeps meanwhile
 
   /// Held by the thread that ends steps, from their removal from `in_flight` until they are complete, so that
   /// the order of the queue is kept. Locked before the scheduler's mutex.
   std::mutex ending;
-
-  std::mutex waiting;
-  std::condition_variable advanced;
-  bool has_waiter = false;  ///< a thread is in vkWaitSemaphores; guarded by `waiting`
 };
 
 class Scheduler {
@@ -72,9 +69,8 @@ class Scheduler {
   void report(Line& line);
   /// Submits one command buffer outside of all lines. Returns the value to wait for with `wait_for`.
   std::uint64_t submit_now(Queue& queue, VkCommandBuffer commands);
-  /// Blocks until the queue's semaphore has reached a value that was submitted. Returns its present value, and
-  /// the highest one if the device is lost. `poll` returns sooner, for a few microseconds of processor time.
-  std::uint64_t wait_for(Queue& queue, std::uint64_t value, bool poll);
+  /// Blocks until the queue's semaphore has reached a value that was submitted, or the device is lost.
+  void wait_for(Queue& queue, std::uint64_t value);
 
  private:
   using Lines = std::vector<std::shared_ptr<Line>>;
@@ -83,8 +79,12 @@ class Scheduler {
   bool is_ready(Line& line, Step& step);
   void submit(Line& line, Step step);
   /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
-  /// The present value of the queue's semaphore.
-  std::uint64_t reached(Queue& queue) noexcept;
+  /// Asks for the value of the queue's semaphore. The mutex is held, or the caller is the queue's thread.
+  std::uint64_t ask(Queue& queue) noexcept;
+  /// Blocks the queue's thread until the queue has reached `next`, or the device is lost.
+  void wait_for_next(Queue& queue, std::uint64_t next) noexcept;
+  /// Polls for a short time until the queue has reached `value`. The mutex is held, but not meanwhile.
+  bool poll(Queue& queue, std::uint64_t value, std::unique_lock<std::mutex>& lock);
   VkResult submit_next(Queue& queue, VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits);
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;

@@ -17,10 +17,10 @@ Stream& Device::create_stream(std::int32_t priority) {
   return stream.publish();
 }
 
-void flush_quietly(Line& line) noexcept {
+void flush_quietly(Line& line, void (Line::*flush)()) noexcept {
   try {
     std::lock_guard lock(line.recording);
-    line.flush();
+    (line.*flush)();
   } catch (const sdk::Failure&) {
   } catch (const std::exception&) {
   }
