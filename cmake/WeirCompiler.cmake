@@ -15,6 +15,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # std::stable_sort of libstdc++ 12 calls a deprecated function; only g++ suppresses that warning.
   target_compile_options(weir_compiler INTERFACE -Wno-deprecated-declarations)
 endif()
+# Sets WEIR_LIBRARY_WARNINGS, for libraries that other threads may use while the process ends: their static objects are
+# never destroyed. g++ has no such warning.
+set(WEIR_LIBRARY_WARNINGS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:-Wexit-time-destructors>)
 # Relocations without symbols in a twentieth of the space: libweir has 0.5 MB of them, which every start reads.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -Wl,-z,pack-relative-relocs WEIR_PACKS_RELOCATIONS)

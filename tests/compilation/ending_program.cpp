@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 #include <weir/compile.hpp>
@@ -38,6 +39,21 @@ void compile_forever(int first) {
     compile(program_number(n), target());
     ++compiled;
   }
+}
+
+/// Builds and reads kernels when static objects are destroyed, as a thread may that still runs then.
+struct BuildsAtExit {
+  std::string text;
+  ~BuildsAtExit() {
+    if (text.empty()) return;
+    const std::string again = program_number(1).text();
+    if (again != text || Program::parse(again).text() != text) std::abort();
+  }
+} builds_at_exit;
+
+int end_and_build() {
+  builds_at_exit.text = program_number(1).text();
+  return Program::parse(builds_at_exit.text).text() == builds_at_exit.text ? 0 : 1;
 }
 
 /// Waits for the preparation when the process ends.
@@ -80,6 +96,7 @@ void await_compilations(int number) {
 int run(const char* how, int wait_us) {
   if (!std::strcmp(how, "prepare")) return end_while_prepared(wait_us);
   if (!std::strcmp(how, "stuck")) return end_while_stuck();
+  if (!std::strcmp(how, "build")) return end_and_build();
   for (int t = 0; t < 4; ++t) std::thread(compile_forever, t).detach();
   usleep(static_cast<useconds_t>(wait_us));
   if (!std::strcmp(how, "exit")) std::exit(0);

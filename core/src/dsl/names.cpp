@@ -72,20 +72,21 @@ class Register {
   std::array<Kernel, 256> kernels_;
 };
 
+// Never destroyed, like the tables below: other threads may build kernels while the process ends.
 Register& kernels() {
-  static Register instance;
+  static Register& instance = *new Register;
   return instance;
 }
 
 }  // namespace
 
 ir::Op op_named(std::string_view word) {
-  static const Words words = make_op_words();
+  static const Words& words = *new Words(make_op_words());
   return static_cast<ir::Op>(look_up(words, word));
 }
 
 std::uint32_t math_named(std::string_view word) {
-  static const Words words = make_math_words();
+  static const Words& words = *new Words(make_math_words());
   return look_up(words, word);
 }
 

@@ -17,8 +17,9 @@ namespace {
 
 using Kind = Token::Kind;
 
+// These tables are never destroyed: other threads may read programs while the process ends.
 const std::unordered_map<std::string_view, Op>& mnemonics() {
-  static const std::unordered_map<std::string_view, Op> table = {
+  static const auto& table = *new std::unordered_map<std::string_view, Op>{
 #define WEIR_OP(name, mnemonic, operands, bodies, result) {mnemonic, Op::name},
 #include "ir/ops.def"
 #undef WEIR_OP
@@ -27,7 +28,7 @@ const std::unordered_map<std::string_view, Op>& mnemonics() {
 }
 
 const std::unordered_map<std::string_view, std::uint32_t>& math_functions() {
-  static const std::unordered_map<std::string_view, std::uint32_t> table = {
+  static const auto& table = *new std::unordered_map<std::string_view, std::uint32_t>{
 #define WEIR_MATH(name, operands) {#name, static_cast<std::uint32_t>(MathFunction::name)},
 #include "ir/math.def"
 #undef WEIR_MATH
