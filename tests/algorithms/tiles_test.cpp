@@ -17,10 +17,10 @@ std::vector<std::size_t> tiled_sizes() {
 }
 
 template <class T>
-void expect_scans() {
+void expect_scans(const std::vector<std::size_t>& all_sizes) {
   using U = std::make_unsigned_t<T>;
   const Stream stream = tested().create_stream();
-  for (const std::size_t n : tiled_sizes()) {
+  for (const std::size_t n : all_sizes) {
     const std::vector<T> values = random_values<T>(n);
     std::vector<T> sums, least;
     U sum = 0;
@@ -39,9 +39,14 @@ void expect_scans() {
 }
 
 TEST(Tiles, Scans) {
-  expect_scans<std::int8_t>();
-  expect_scans<std::uint32_t>();
-  expect_scans<std::int64_t>();
+  expect_scans<std::int8_t>(tiled_sizes());
+  expect_scans<std::uint32_t>(tiled_sizes());
+  expect_scans<std::int64_t>(tiled_sizes());
+}
+
+TEST(Tiles, ScansOfMoreTilesThanAGroupLooksAtAtOnce) {
+  if (std::getenv("WEIR_ALGORITHMS_TILED")) GTEST_SKIP() << "only sizes of WEIR_ALGORITHMS_TILED";
+  expect_scans<std::uint32_t>({600'001, 3'000'000});
 }
 
 /// The order of stable sorts: NaNs, which are equal, are the greatest.

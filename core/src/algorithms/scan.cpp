@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans. The form for CPUs, and for floats: the combination of each chunk, an exclusive scan of these, and
-// each chunk from its start value. The form of groups, for integers: the combination of each range, and each
-// range from the combination of those before it.
+// each chunk from its start value. Integers on GPUs have the forms of group_scan.cpp.
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
@@ -75,105 +74,6 @@ void scan_of(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView&
   scan_kernel<T>(combine, inclusive, true)(stream, x, sums, result, chunks.size, chunks.count);
 }
 
-// ---- of groups
-
-template <class T, class W = Word<T>>
-using RangeKernel = void(View<const T>, View<W>, Value<std::int64_t>);
-
-template <class T, class W = Word<T>>
-const Kernel<RangeKernel<T>>& range_kernel(Combine combine) {
-  static auto& cache = *new KernelCache<RangeKernel<T>>;
-  return cache.get(static_cast<std::uint32_t>(combine), [&] {
-    return Kernel<RangeKernel<T>>(
-        "scan_ranges", with_constants([combine](View<const T> x, View<W> sums, Index size) {
-          const Index n = x.size();
-          group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
-            GroupScan<W> scan;
-            const W neutral = identity<T>(combine);
-            const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
-            Var<W> sum = neutral;
-            for_tiles<W>(g, size, n, [&](Index base) {
-              for (const Value<W>& next : loaded(strided(t, base, per_thread<W>), n, neutral, element))
-                sum = combined<W>(combine, sum, next);
-            });
-            const Value<W> total = scan(t, sum, neutral, [&](const Value<W>& a, const Value<W>& b) {
-                                     return combined<W>(combine, a, b);
-                                   }).total;
-            if_(t == 0, [&] { sums[g] = total; });
-          });
-        }));
-  });
-}
-
-template <class T, class W = Word<T>>
-using GroupScanKernel = void(View<const T>, View<const W>, View<T>, Value<std::int64_t>);
-
-template <class T, class W = Word<T>>
-const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclusive) {
-  static auto& cache = *new KernelCache<GroupScanKernel<T>>;
-  return cache.get(static_cast<std::uint32_t>(combine) * 2 + inclusive, [&] {
-    return Kernel<GroupScanKernel<T>>(
-        inclusive ? "inclusive_scan" : "exclusive_scan",
-        with_constants([=](View<const T> x, View<const W> sums, View<T> result, Index size) {
-          const Index n = x.size();
-          group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
-            GroupScan<W> scan;
-            const W neutral = identity<T>(combine);
-            const auto both = [&](const Value<W>& a, const Value<W>& b) {
-              return combined<W>(combine, a, b);
-            };
-            Var<W> sum = neutral;
-            for_(t, g, group_size, [&](Index i) {
-              const Value<W> next = sums[i];
-              sum = both(sum, next);
-            });
-            Var<W> start = scan(t, sum, neutral, both).total;
-            // With more elements per thread, fewer threads fit into a GPU's registers than hide the loads.
-            constexpr std::int64_t each = 8, tile = each * group_size;
-            for_tiles_of(tile, g, size, n, [&](Index base) {
-              const Elements of_tile = in_fours(t, base, each);
-              const std::vector<Value<W>> values =
-                  loaded(of_tile, n, neutral, [&](const Index& i) { return cast<W>(Value<T>(x[i])); });
-              // Inclusive scans of each four, and exclusive ones of the fours of the sub-group.
-              std::vector<Value<W>> here, above;
-              Var<W> of_row = neutral;
-              for (std::int64_t k = 0; k < each; ++k) {
-                const Value<W> own = values[std::size_t(k)];
-                here.push_back(k % four ? both(here.back(), own) : own);
-                if (k % four != four - 1) continue;
-                const Value<W> up_to_here = subgroup_scan<row>(here.back(), both), so_far = of_row;
-                const Value<W> lower = shuffle_up<row>(up_to_here, 1);
-                above.push_back(both(so_far, select(lane<row>() == 0, Value<W>(neutral), lower)));
-                of_row = both(so_far, shuffle<row>(up_to_here, int(row) - 1));
-              }
-              const auto [before, total] = scan.of_rows(t, of_row, neutral, both, base / tile % 2);
-              const Value<W> first = both(start, before);
-              start = both(start, total);
-              std::vector<Value<W>> scanned;
-              for (std::int64_t k = 0; k < each; ++k) {
-                const Value<W> lower = both(first, above[std::size_t(k / four)]);
-                scanned.push_back(inclusive       ? both(lower, here[std::size_t(k)])
-                                  : k % four == 0 ? lower
-                                                  : both(lower, here[std::size_t(k - 1)]));
-              }
-              for_each_of(of_tile, n, [&](std::int64_t k, const Index& i) {
-                result[i] = cast<T>(scanned[std::size_t(k)]);
-              });
-            });
-          });
-        }));
-  });
-}
-
-template <class T>
-void group_scan_of(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
-                   Combine combine, bool inclusive) {
-  const Chunks ranges = group_ranges(stream.device(), x.size(), tile_size<Word<T>>);
-  const AnyArray sums = scratch(stream, element_type<Word<T>>, ranges.count);
-  if (ranges.count > 1) range_kernel<T>(combine)(stream, x, sums, ranges.size);
-  group_scan_kernel<T>(combine, inclusive)(stream, x, sums, result, ranges.size);
-}
-
 }  // namespace
 
 void submit_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
@@ -182,7 +82,7 @@ void submit_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayV
   const bool by_groups = uses_groups(stream.device());
   for_number_type(x.element().scalar, [&]<class T>(T) {
     if constexpr (std::integral<T>)
-      if (by_groups) return group_scan_of<T>(stream, x, result, combine, inclusive);
+      if (by_groups) return submit_group_scan(stream, x, result, combine, inclusive);
     scan_of<T>(stream, x, result, combine, inclusive);
   });
 }

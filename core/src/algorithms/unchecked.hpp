@@ -16,6 +16,10 @@ void submit_gather(const StreamRef& stream, const AnyArrayView& x, const AnyArra
 void submit_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
                  bool inclusive);
 
+/// As submit_scan, of integers by groups. `x` is not empty. (group_scan.cpp)
+void submit_group_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
+                       Combine combine, bool inclusive);
+
 /// As compact, and with `with_rest` as partition. `x` is not empty. Returns the number of kept elements
 /// before each chunk, with the total after the last. (select.cpp)
 Array<std::int64_t> submit_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
