@@ -18,7 +18,8 @@ inline std::vector<std::uint32_t> words_of(std::span<const std::byte> module) {
 }
 
 struct SpirvAccess {
-  enum class Storage : std::uint32_t { block = 4, device = 5349 };  // Workgroup, PhysicalStorageBuffer
+  /// Workgroup, Private and PhysicalStorageBuffer.
+  enum class Storage : std::uint32_t { block = 4, table = 6, device = 5349 };
   bool stores;
   Storage storage;  // or another number of SPIR-V's
   std::uint32_t components;

@@ -131,8 +131,12 @@ void AimedStatements::insert_operation(Block& out, Op op) {
       const ValueId other = fresh(out, value.type);
       return keep(out, binary(out, Op::add, value.type, value.id, other), value.type);
     }
-    case Op::if_:
-      return insert_if(out, false);
+    case Op::if_: {
+      if (c_.chance(2)) return insert_if(out, false);
+      const ScalarType type = arithmetic();
+      choice(out, type, fresh(out, ScalarType::i64));
+      return keep(out, values_.back().id, type);
+    }
     case Op::continue_:
       return loop_.indices.empty() || c_.chance(3) ? short_for(out, op) : insert_if(out, true);
     case Op::for_:

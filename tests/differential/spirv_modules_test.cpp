@@ -84,13 +84,15 @@ TEST_F(SpirvModules, OfRandomKernelsAreValid) {
     check(ir::print(runnable_kernel(choices).kernel), seed % 2 ? exact : types, seed % 3 ? everything : "");
   }
   for (const Aim& aim :
-       {Aim{Row::gpu_packets_4, kind_of(ir::Op::load)}, {Row::gpu_group_blocks, kind_of(ir::Op::shared)}})
+       {Aim{Row::gpu_packets_4, kind_of(ir::Op::load)}, {Row::gpu_group_blocks, kind_of(ir::Op::shared)},
+        {Row::gpu_tiles, kind_of(ir::Op::if_)}})
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       Choices choices(seed + 6000);
       check(ir::print(aimed_kernel(aim, {aim}, choices).kernel), exact, everything);
     }
-  // Random kernels reach the accesses of vectors.
+  // Random kernels reach tables of constants and the accesses of vectors.
   using Storage = SpirvAccess::Storage;
+  EXPECT_GT((accesses[{false, Storage::table, 1}]), 0) << "loads from tables";
   for (const bool stores : {false, true})
     for (const Storage storage : {Storage::device, Storage::block})
       for (const std::uint32_t components : {2u, 4u})

@@ -2,6 +2,7 @@
 #include "statements.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace weir::test {
 
@@ -271,7 +272,38 @@ void RandomStatements::assertion(Block& out) {
 
 // ---- control
 
+void RandomStatements::choice(Block& out, ScalarType type, ValueId number_given) {
+  Statement variable = make(Op::local, type);
+  variable.index = k_.local_count++;
+  variable.immediate = 1;
+  const std::uint32_t id = variable.index;
+  out.statements.push_back(std::move(variable));
+  const auto set = [&](Block& block) {
+    Statement s = make(Op::set, type);
+    s.index = id;
+    s.operands = {edge_constant(block, type)};
+    block.statements.push_back(std::move(s));
+  };
+  const std::int64_t cases = 3 + static_cast<std::int64_t>(c_.below(6));
+  const ValueId chosen = modulo(out, number_given, static_cast<std::uint64_t>(cases + 1));
+  const std::function<void(Block&, std::int64_t)> choose = [&](Block& block, std::int64_t k) {
+    Statement s = make(Op::if_);
+    s.operands = {binary(block, Op::eq, ScalarType::boolean, chosen, number(block, k))};
+    const Scope scope = enter();
+    s.bodies.resize(2);
+    set(s.bodies[0]);
+    if (k + 1 < cases) choose(s.bodies[1], k + 1);
+    leave(scope);
+    block.statements.push_back(std::move(s));
+  };
+  choose(out, 0);
+  Statement get = make(Op::get, type);
+  get.index = id;
+  emit(out, std::move(get));
+}
+
 void RandomStatements::if_(Block& out, Place place) {
+  if (c_.chance(6)) return choice(out, any_type(), operand(out, ScalarType::i64));
   const ValueId condition = operand(out, ScalarType::boolean);
   Statement s = make(Op::if_);
   s.operands = {condition};

@@ -84,6 +84,8 @@ class RandomStatements : protected RandomOperations {
   void declare(Block& out);
   void access(Block& out, bool set);
   void assertion(Block& out);
+  /// A constant for each value of a number, of which compilers make a table.
+  void choice(Block& out, ScalarType type, ValueId number_given);
   void if_(Block& out, Place place);
   void for_(Block& out, Place place);
   void while_(Block& out, Place place);

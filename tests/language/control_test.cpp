@@ -18,6 +18,39 @@ TEST(Control, BranchesChooseForEachIteration) {
   EXPECT_THAT(run<std::int64_t>(kernel, 6), testing::ElementsAre(10, 11, 12, 10, 111, 12));
 }
 
+// LLVM makes a table of the constants, for which Vulkan has no addresses.
+TEST(Control, AConstantForEachValueOfANumber) {
+  const Kernel kernel{"constants", [](View<std::int32_t> x) {
+                        range_for(x.size(), [&](Index i) {
+                          Var<std::int32_t> chosen = 99;
+                          const Value which = i % 8;
+                          if_(which == 0, [&] { chosen = 31; })
+                              .else_if(which == 1, [&] { chosen = 7; })
+                              .else_if(which == 2, [&] { chosen = 1000; })
+                              .else_if(which == 3, [&] { chosen = -5; })
+                              .else_if(which == 4, [&] { chosen = 17; })
+                              .else_if(which == 5, [&] { chosen = 2; });
+                          x[i] = chosen;
+                        });
+                      }};
+  EXPECT_THAT(run<std::int32_t>(kernel, 9), testing::ElementsAre(31, 7, 1000, -5, 17, 2, 99, 99, 31));
+}
+
+// The sums of the first numbers are such constants, too.
+TEST(Control, ASumOfAFewNumbers) {
+  const Kernel kernel{"sums", [](View<std::int32_t> x) {
+                        range_for(x.size(), [&](Index i) {
+                          Var<std::int32_t> sum;
+                          for_(0, i, [&](Index j) {
+                            if_(j > 4, [&] { break_(); });
+                            sum += cast<std::int32_t>(j);
+                          });
+                          x[i] = sum;
+                        });
+                      }};
+  EXPECT_THAT(run<std::int32_t>(kernel, 8), testing::ElementsAre(0, 0, 1, 3, 6, 10, 10, 10));
+}
+
 TEST(Control, WhileLoopsWithBreakAndContinue) {
   // Collatz: steps until 1, at most 50.
   const Kernel kernel{"collatz", [](View<std::int32_t> steps) {

@@ -74,9 +74,10 @@ Id ModuleTranslation::constant(const llvm::Constant* constant) {
     llvm::APInt offset(64, 0);
     const llvm::Value* base =
         constant->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
-    if (llvm::isa<llvm::GlobalVariable>(base))
+    if (llvm::isa<llvm::GlobalVariable>(base) && !is_device_address(base->getType()))
       return builder.integer(64, regions.offset(base) + offset.getZExtValue());
   }
+  if (of->isPointerTy() && !llvm::isa<llvm::UndefValue>(constant)) refuse("constant addresses of arrays");
   // Undefined values are zero, so that results do not depend on the device.
   if (llvm::isa<llvm::UndefValue>(constant) || constant->isNullValue()) return builder.null(type(of));
   if (llvm::isa<llvm::ConstantStruct, llvm::ConstantVector, llvm::ConstantDataVector>(constant)) {

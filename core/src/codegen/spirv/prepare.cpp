@@ -7,6 +7,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Support/KnownBits.h>
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <utility>
 #include <vector>
+#include <weir/error.hpp>
 
 #include "codegen/spirv/regions.hpp"
 #include "codegen/spirv/vector_accesses.hpp"
@@ -123,6 +125,44 @@ void expand_memory_intrinsics(llvm::Function& f) {
   }
 }
 
+void replace_address(Value& from, Value& to) {
+  for (llvm::User* user : llvm::make_early_inc_range(from.users())) {
+    if (auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(user)) {
+      const std::vector<Value*> indices(place->idx_begin(), place->idx_end());
+      auto* const moved = llvm::GetElementPtrInst::Create(place->getSourceElementType(), &to, indices,
+                                                          place->getName(), place->getIterator());
+      moved->setNoWrapFlags(place->getNoWrapFlags());
+      replace_address(*place, *moved);
+      place->eraseFromParent();
+    } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+      load->setOperand(llvm::LoadInst::getPointerOperandIndex(), &to);
+    } else {
+      throw Error(ErrorCode::compile,
+                  "SPIR-V: a table of constants is not only loaded from; report this as a bug of Weir");
+    }
+  }
+}
+
+/// LLVM puts tables of constants, such as those of a switch, into the address space of globals, which is that of
+/// arrays. Vulkan has only private tables.
+void make_tables_private(llvm::Module& module) {
+  std::vector<llvm::GlobalVariable*> tables;
+  for (llvm::GlobalVariable& global : module.globals())
+    if (is_device_address(global.getType())) tables.push_back(&global);
+  for (llvm::GlobalVariable* table : tables) {
+    if (!table->isConstant() || !table->hasInitializer())
+      throw Error(ErrorCode::compile,
+                  "SPIR-V: a global variable is not constant; report this as a bug of Weir");
+    llvm::convertUsersOfConstantsToInstructions({table});
+    auto* const moved = new llvm::GlobalVariable(
+        module, table->getValueType(), true, llvm::GlobalValue::PrivateLinkage, table->getInitializer(),
+        table->getName() + ".private", nullptr, llvm::GlobalValue::NotThreadLocal, 0);
+    moved->setAlignment(table->getAlign());
+    replace_address(*table, *moved);
+    table->eraseFromParent();
+  }
+}
+
 /// Replaces `unreachable` by a return, so that every path ends in the one return.
 void return_from_unreachable(llvm::Function& f) {
   for (llvm::BasicBlock& block : f) {
@@ -205,6 +245,7 @@ struct CompareBeforeExtension : llvm::PassInfoMixin<CompareBeforeExtension> {
 void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact,
              bool with_vectors) {
   inline_functions_on_locals(module, analyses);
+  make_tables_private(module);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     expand_memory_intrinsics(f);
