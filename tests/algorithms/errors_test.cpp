@@ -40,6 +40,14 @@ TEST_F(AlgorithmErrors, OfSharedMemory) {
                          "another array"));
   EXPECT_THAT(of([&] { exclusive_scan(stream, x.slice(0, 5), x.slice(1, 6)); }),
               testing::HasSubstr("exclusive_scan: 'result' is expected to share no memory with 'x'"));
+  const auto numbers = tested().array<std::int64_t>(stream, 10);
+  const auto results = tested().array<std::int64_t>(stream, 10);
+  for (const std::string& message :
+       {of([&] { compact(stream, numbers, keep, results, numbers.slice(9, 10)); }),
+        of([&] { partition(stream, numbers, keep, results, numbers.slice(0, 1)); }),
+        of([&] { unique(stream, numbers, results, numbers.slice(4, 5)); }),
+        of([&] { reduce_by_key(stream, x, numbers, y, results, numbers.slice(0, 1)); })})
+    EXPECT_THAT(message, testing::HasSubstr("'count' is expected to share no memory with"));
   EXPECT_THAT(of([&] { sort_by_key(stream, x, x); }), testing::HasSubstr("sort_by_key: 'values'"));
   EXPECT_THAT(
       of([&] { reduce_by_key(stream, x, x, y, y, count); }),

@@ -29,6 +29,11 @@ TEST(Kernels, ParametersHaveNamesTypesAndRanks) {
                         "  param @p2 : vec<f64, 2>\n"));
 }
 
+TEST(Kernels, TooManyResidentThreadsAreRefused) {
+  EXPECT_THAT(refusal([](View<float>) {}, {.min_resident_threads = 2049}),
+              testing::HasSubstr("min_resident_threads is 2049; the most is 2048"));
+}
+
 TEST(Kernels, TooManyParameterNamesAreRefused) {
   EXPECT_THAT(refusal([](View<float>) {}, {.parameter_names = {"x", "y"}}),
               testing::HasSubstr("2 names for 1 parameters"));

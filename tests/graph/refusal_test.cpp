@@ -95,6 +95,10 @@ TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
   GraphBuilder builder(device), other(device);
   const auto launch = builder.launch(add_both(), x, y, 1, 1);
   const GraphNode fill = builder.fill(x, 1);
+  std::vector<std::int32_t> host(10, 5);
+  const GraphNode transfers[] = {fill, builder.copy(x, y),
+                                 builder.copy_from(x, std::span<const std::int32_t>(host)),
+                                 builder.copy_to(y, std::span<std::int32_t>(host))};
   other.fill(y, 1);
   Graph graph = builder.build(), another = other.build();
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { another.update(launch, x, y, 1, 1); }),
@@ -105,6 +109,21 @@ TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
               HasSubstr("a ready kernel"));
   error_of(ErrorCode::invalid, [&] { graph.update(launch, x, x, 1, 1); });  // shares memory
   error_of(ErrorCode::invalid, [&] { graph.update_fill(GraphNode(), x, 1); });
+  const char* const kinds[] = {"a fill", "a copy between arrays", "a copy from host memory",
+                               "a copy to host memory"};
+  const std::function<void(const GraphNode&)> updates[] = {
+      [&](const GraphNode& node) { graph.update_fill(node, y, 9); },
+      [&](const GraphNode& node) { graph.update_copy(node, y, x); },
+      [&](const GraphNode& node) { graph.update_copy_from_bytes(node, y, std::as_bytes(std::span(host))); },
+      [&](const GraphNode& node) {
+        graph.update_copy_to_bytes(node, x, std::as_writable_bytes(std::span(host)));
+      }};
+  for (std::size_t recorded = 0; recorded < 4; ++recorded)
+    for (std::size_t given = 0; given < 4; ++given) {
+      if (given == recorded) continue;
+      EXPECT_THAT(error_of(ErrorCode::invalid, [&] { updates[given](transfers[recorded]); }),
+                  AllOf(HasSubstr(std::string("is ") + kinds[recorded]), HasSubstr(kinds[given])));
+    }
   graph.launch(stream);  // refused updates do not change it
   EXPECT_THAT(y.to_host(stream), Each(1));
 }

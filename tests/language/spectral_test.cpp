@@ -97,6 +97,19 @@ TYPED_TEST(Spectral, EigenvaluesOfSymmetricMatrices) {
   }
 }
 
+// Sums of products of such entries overflow, eigenvalues do not.
+TEST(SymmetricEigen, OfMatricesOfTheLargestNumbers) {
+  constexpr float m = 1.2e38f;
+  const auto e = eigen_symmetric(Mat<float, 3, 3>{{m, m, -m, m, -m, m, -m, m, m}});
+  EXPECT_NEAR(e.values[0] / m, -2, 1e-5);
+  EXPECT_NEAR(e.values[1] / m, 1, 1e-5);
+  EXPECT_NEAR(e.values[2] / m, 2, 1e-5);
+  constexpr double most = std::numeric_limits<double>::max();
+  const auto wide = eigen_symmetric(Mat<double, 2, 2>{{most, 0, 0, -most / 2}});
+  EXPECT_EQ(wide.values[0], -most / 2);
+  EXPECT_EQ(wide.values[1], most);
+}
+
 template <class T, std::size_t R, std::size_t C, class F>
 void expect_singular_values(const Mat<T, R, C>& a, const F& f) {
   EXPECT_LE(not_orthonormal(wide(f.u)), 8 * R * epsilon<T>);

@@ -102,6 +102,7 @@ void reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyA
     algorithms::expect_apart(function, number, result);
   }
   algorithms::expect_apart(function, results[1], results[0]);
+  for (const auto& input : inputs) algorithms::expect_apart(function, number, input);
   algorithms::expect_one_element(function, number);
   const SubmissionSequence one_step(live(stream));
   if (keys.empty()) return count.fill_zero(stream);

@@ -111,7 +111,8 @@ void select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_one_element(function, {"count", count});
   algorithms::expect_apart(function, {"result", result}, {"x", x});
   algorithms::expect_apart(function, {"result", result}, flags);
-  algorithms::expect_apart(function, {"count", count}, {"result", result});
+  for (const algorithms::Named& other : {algorithms::Named{"result", result}, algorithms::Named{"x", x}, flags})
+    algorithms::expect_apart(function, {"count", count}, other);
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
   if (algorithms::uses_groups(stream.device()))
@@ -128,6 +129,7 @@ void unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_one_element("unique", {"count", count});
   algorithms::expect_apart("unique", {"result", result}, {"x", x});
   algorithms::expect_apart("unique", {"count", count}, {"result", result});
+  algorithms::expect_apart("unique", {"count", count}, {"x", x});
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
   if (algorithms::uses_groups(stream.device()))

@@ -32,6 +32,13 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
                                 ": make it before that kernel, or call a function instead";
     throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
   }
+  if (source.min_resident_threads > ir::max_resident_threads) {
+    const std::string message = at(where_) + ": kernel '" + std::string(source.name) +
+                                "': min_resident_threads is " + std::to_string(source.min_resident_threads) +
+                                "; the most is " + std::to_string(ir::max_resident_threads) +
+                                ": write a smaller number";
+    throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
+  }
   kernel_.name = source.name;
   kernel_.options = {
       source.fast_math,     source.check_bounds,        !source.fusion, !source.phases, !source.concurrency,

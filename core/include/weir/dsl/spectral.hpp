@@ -185,7 +185,7 @@ typename W::template Matrix<N, N> times_transposed(const A& a, const B& b) {
 
 /// A = V diag(values) V^T for a symmetric matrix, of which only the lower triangle is read. At most 8 N eps
 /// are V^T V - 1 and, in units of the largest entry of A, the residual A V - V diag(values) and the errors of
-/// the values. Finite matrices whose entries stay finite when multiplied by 2 N succeed.
+/// the values. An eigenvalue beyond the range of its type is infinite.
 template <detail::SmallMatrix A>
 auto eigen_symmetric(A&& a) {
   using W = detail::calculus_t<A>;
@@ -195,14 +195,19 @@ auto eigen_symmetric(A&& a) {
   typename W::template Table<T, n, n> m{detail::kind_of<W>(static_cast<A&&>(a))}, v;
   W::loop(std::size_t{0}, n, [&](auto i) { W::loop(i + 1, n, [&](auto j) { m.set(i, j, m.get(j, i)); }); });
   const typename W::Scalar one = detail::spread_nonfinite<W, n, n>(m);
-  W::loop(std::size_t{0}, n, [&](auto i) { v.set(i, i, one); });
+  // Neither sums nor products of scaled entries overflow.
+  const typename W::Scalar size = detail::largest_entry<W, n, n>(m);
+  W::loop(std::size_t{0}, n, [&](auto c) {
+    v.set(c, c, one);
+    W::loop(std::size_t{0}, n, [&](auto r) { m.set(r, c, W::scaled(m.get(r, c), size, -1)); });
+  });
   W::sweep([&](auto& active) {
     W::loop(std::size_t{0}, n, [&](auto p) {
       W::loop(p + 1, n, [&](auto q) { detail::turn_symmetric<W, n>(m, v, p, q, active); });
     });
   });
   typename W::template Table<T, n, 1> values;
-  W::loop(std::size_t{0}, n, [&](auto i) { values.set(i, 0, m.get(i, i)); });
+  W::loop(std::size_t{0}, n, [&](auto i) { values.set(i, 0, W::scaled(m.get(i, i), size, 1)); });
   detail::sort_columns<W, n>(
       values, true, [&](const auto& c, const auto& wrong) { detail::exchange_columns<W, n>(v, c, wrong); });
   return SymmetricEigen<W, n>{values.vector(), v.matrix()};

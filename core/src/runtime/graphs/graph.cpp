@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <functional>
 #include <weir/graph.hpp>
 
 #include "runtime/devices/profile.hpp"
@@ -24,9 +25,27 @@ GraphState& alive(const std::unique_ptr<GraphState>& state) {
   return *state;
 }
 
+std::string_view describe_transfer(std::uint32_t kind) {
+  switch (kind) {
+    case WEIR_GRAPH_COPY_TO_DEVICE:
+      return "a copy from host memory";
+    case WEIR_GRAPH_COPY_TO_HOST:
+      return "a copy to host memory";
+    case WEIR_GRAPH_FILL:
+      return "a fill";
+    default:
+      return "a copy between arrays";
+  }
+}
+
+/// That of the operation: fills may continue with copies.
+std::uint32_t kind_of(const detail::TransferCall& call) {
+  return call.transfers.front().work.kind;
+}
+
 std::string describe_work(const GraphCall& call) {
-  const KernelOrigin* kernel = call.kernel();
-  return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
+  if (const KernelOrigin* kernel = call.kernel()) return fmt::format("kernel '{}'", kernel->name);
+  return std::string(describe_transfer(kind_of(std::get<detail::TransferCall>(call.what))));
 }
 
 [[noreturn]] void throw_dead_array(const GraphState& graph) {
@@ -74,6 +93,12 @@ void launch_run(detail::GraphRun& run) {
   }
 }
 
+[[noreturn]] void throw_other_call(const GraphState& graph, std::uint32_t index, std::string_view expected) {
+  throw Error(ErrorCode::invalid,
+              fmt::format("call {} of the graph is {}; found arguments for {}; pass the node of such a call",
+                          index + 1, describe_work(graph.calls[index]), expected));
+}
+
 /// Returns the call of a node of this graph, which must be of kind Call.
 template <class Call>
 Call& call_of(GraphState& graph, const detail::CallNumbers& numbers, std::string_view expected) {
@@ -82,12 +107,16 @@ Call& call_of(GraphState& graph, const detail::CallNumbers& numbers, std::string
     throw Error(ErrorCode::invalid,
                 "the node is not of this graph; pass a node that this graph's builder returned");
   Call* call = std::get_if<Call>(&graph.calls[index].what);
-  if (!call)
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format("call {} of the graph is {}; found arguments for {}; pass the node of such a call",
-                    index + 1, describe_work(graph.calls[index]), expected));
+  if (!call) throw_other_call(graph, index, expected);
   return *call;
+}
+
+/// Replaces the call of a node, which must be a transfer of this kind.
+void replace_transfer(GraphState& graph, const detail::CallNumbers& numbers, std::uint32_t kind,
+                      const std::function<GraphCall()>& with) {
+  const auto& call = call_of<detail::TransferCall>(graph, numbers, describe_transfer(kind));
+  if (kind_of(call) != kind) throw_other_call(graph, numbers.index, describe_transfer(kind));
+  graph.replace(numbers.index, with());
 }
 
 }  // namespace
@@ -144,8 +173,8 @@ void Graph::update(const GraphNode& node, const LaunchShape& shape,
 
 void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
-  graph.replace(node.numbers_.index, detail::copy_call(graph.device, to, from));
+  replace_transfer(graph, node.numbers_, WEIR_GRAPH_COPY_ON_DEVICE,
+                   [&] { return detail::copy_call(graph.device, to, from); });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -153,8 +182,8 @@ void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const Any
 void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to,
                                    std::span<const std::byte> from) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
-  graph.replace(node.numbers_.index, detail::upload_call(graph.device, to, from));
+  replace_transfer(graph, node.numbers_, WEIR_GRAPH_COPY_TO_DEVICE,
+                   [&] { return detail::upload_call(graph.device, to, from); });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -162,16 +191,16 @@ void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to
 void Graph::update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from,
                                  std::span<std::byte> to) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.numbers_, "a copy");
-  graph.replace(node.numbers_.index, detail::download_call(graph.device, from, to));
+  replace_transfer(graph, node.numbers_, WEIR_GRAPH_COPY_TO_HOST,
+                   [&] { return detail::download_call(graph.device, from, to); });
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Graph::update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element) try {
   GraphState& graph = alive(state_);
-  call_of<detail::TransferCall>(graph, node.numbers_, "a fill");
-  graph.replace(node.numbers_.index, detail::fill_call(graph.device, to, element));
+  replace_transfer(graph, node.numbers_, WEIR_GRAPH_FILL,
+                   [&] { return detail::fill_call(graph.device, to, element); });
 } catch (...) {
   detail::rethrow_as_error();
 }
