@@ -2,6 +2,7 @@
 // The stages of a compilation: prepare, lower, optimise, emit, link.
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -118,6 +119,11 @@ class Compilation {
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager components;
     llvm::ModuleAnalysisManager modules;
+    if (!device_->takes_fills()) {
+      llvm::TargetLibraryInfoImpl none(module_->getTargetTriple());
+      none.disableAllFunctions();
+      functions.registerPass([none] { return llvm::TargetLibraryAnalysis(none); });
+    }
     passes.registerModuleAnalyses(modules);
     passes.registerCGSCCAnalyses(components);
     passes.registerFunctionAnalyses(functions);

@@ -125,6 +125,7 @@ Id ModuleTranslation::table(const Region& region) {
     for (std::uint64_t at = 0; at + size <= bytes; at += size) {
       llvm::Constant* value =
           llvm::ConstantFoldLoadFromConst(initial, type, llvm::APInt(64, at), module_.getDataLayout());
+      if (value && llvm::isa<llvm::UndefValue>(value)) continue;  // of a case that does not occur
       const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
       if (!number) refuse("a table has an element that is not a number");
       values[(regions.offset(object) + at) / size] = number->getZExtValue();

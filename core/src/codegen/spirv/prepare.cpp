@@ -125,6 +125,30 @@ void expand_memory_intrinsics(llvm::Function& f) {
   }
 }
 
+/// NVIDIA's compiler goes on with the number that was converted to an f16 where the f16 is converted back at once
+/// (tests/evidence/vulkan.md). It must keep bits to which unknown ones are added.
+class RoundedHalves : public llvm::PassInfoMixin<RoundedHalves> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
+    std::vector<llvm::Instruction*> rounded;
+    for (llvm::Instruction& i : llvm::instructions(f))
+      if (i.getType()->isHalfTy() &&
+          llvm::isa<llvm::FPTruncInst, llvm::UIToFPInst, llvm::SIToFPInst>(i) &&
+          llvm::any_of(i.users(), [](const llvm::User* user) { return !llvm::isa<llvm::StoreInst>(user); }))
+        rounded.push_back(&i);
+    for (llvm::Instruction* i : rounded) {
+      llvm::IRBuilder<> b(i->getNextNode());
+      Value* const own = b.CreateBitCast(i, b.getInt16Ty());
+      Value* const zero = b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {b.getFloatTy()},
+                                            {llvm::ConstantFP::get(b.getFloatTy(), 0)});
+      Value* const bits = b.CreateOr(b.CreateZExt(own, b.getInt32Ty()), b.CreateBitCast(zero, b.getInt32Ty()));
+      Value* const kept = b.CreateBitCast(b.CreateTrunc(bits, b.getInt16Ty()), i->getType());
+      i->replaceUsesWithIf(kept, [&](const llvm::Use& use) { return use.getUser() != own; });
+    }
+    return rounded.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  }
+};
+
 void replace_address(Value& from, Value& to) {
   for (llvm::User* user : llvm::make_early_inc_range(from.users())) {
     if (auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(user)) {
@@ -272,6 +296,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));
+  simple.addPass(RoundedHalves());
   if (with_vectors) simple.addPass(VectorAccesses());
   simple.addPass(llvm::LowerSwitchPass());
   simple.addPass(llvm::UnifyFunctionExitNodesPass());

@@ -73,6 +73,8 @@ class DeviceModel {
                                const ir::Task& task, llvm::Value* n) const = 0;
   /// Bytes of the vectors that one thread computes with; 0 when it has none.
   virtual std::size_t vector_bytes() const = 0;
+  /// Whether a loop that stores or copies numbers may become a fill or a copy of bytes.
+  virtual bool takes_fills() const { return true; }
   /// The launch parameters of a task: all members of an entry except its symbol.
   virtual CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const = 0;
   /// The proven properties of a launch, on which the code may rely.

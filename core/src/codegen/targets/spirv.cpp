@@ -194,6 +194,8 @@ class SpirvModel final : public GpuModel {
   // A variable has elements of one size, the smallest that is accessed, and an atomic operation needs a whole
   // element. Counters have 32 bits, so values of 32 and 64 bits can overlay one another, but no smaller ones.
   bool overlays_block_memory() const override { return false; }
+  /// Memory that atomic operations access too must not be divided into bytes.
+  bool takes_fills() const override { return false; }
   /// With 16 KiB of counters a histogram takes 1.2 times as long as with 12 KiB on an H200
   /// (tests/evidence/vulkan.md).
   std::uint32_t max_private_counters() const override { return 3072; }
