@@ -146,7 +146,8 @@ TEST(PhaseMemory, IsThatOfTheLargestPhase) {
   EXPECT_EQ(bytes_on_cuda(phases_of_all_kinds()), 16u * 1024);
 }
 
-// Counters take 12 KiB there. Values of 8 and 16 bits have memory of their own. Devices with Vulkan may have 16 KiB only.
+// Counters take 12 KiB there. Values of 8 and 16 bits have memory of their own. Devices with Vulkan may have
+// 16 KiB only.
 TEST(PhaseMemory, IsThatOfTheLargestPhaseForEachSizeOfValuesOnVulkan) {
   const std::uint64_t bytes = bytes_on_vulkan(phases_of_all_kinds());
   EXPECT_GT(bytes, 12u * 1024);

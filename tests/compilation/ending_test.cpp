@@ -57,8 +57,8 @@ TEST(EndWhileThreadsCompile, ByQuickExitIsClean) {
   expect_clean("quick_exit", exits);
 }
 
-// Function-local tables of libweir are constructed after this program's static objects, and would be destroyed
-// before them.
+// Function-local tables of libweir are constructed after this program's static objects, and would be
+// destroyed before them.
 TEST(EndWhileStaticObjectsAreDestroyed, BuildsKernels) {
   expect_clean("build", 1);
 }

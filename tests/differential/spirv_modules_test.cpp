@@ -83,9 +83,9 @@ TEST_F(SpirvModules, OfRandomKernelsAreValid) {
     Choices choices(seed + 5000);
     check(ir::print(runnable_kernel(choices).kernel), seed % 2 ? exact : types, seed % 3 ? everything : "");
   }
-  for (const Aim& aim :
-       {Aim{Row::gpu_packets_4, kind_of(ir::Op::load)}, {Row::gpu_group_blocks, kind_of(ir::Op::shared)},
-        {Row::gpu_tiles, kind_of(ir::Op::if_)}})
+  for (const Aim& aim : {Aim{Row::gpu_packets_4, kind_of(ir::Op::load)},
+                         {Row::gpu_group_blocks, kind_of(ir::Op::shared)},
+                         {Row::gpu_tiles, kind_of(ir::Op::if_)}})
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       Choices choices(seed + 6000);
       check(ir::print(aimed_kernel(aim, {aim}, choices).kernel), exact, everything);

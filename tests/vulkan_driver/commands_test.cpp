@@ -139,18 +139,20 @@ TEST(Launch, PushesTheArgumentsOfAKernelThatTakesThem) {
   EXPECT_TRUE(std::regex_search(text, std::regex("pk"))) << text;
 }
 
-// A barrier of kernels orders a kernel after kernels only: of its stream, and of the streams that it waits for.
+// A barrier of kernels orders a kernel after kernels only: of its stream, and of the streams that it waits
+// for.
 TEST(Launch, FollowsKernelsAfterABarrierOfKernelsAndOthersAfterOneOfAllCommands) {
   std::string output;
   const std::string text = commands_of("Open.DISABLED_RunsKernelsAndFillsInBatchesOfOne", output);
-  EXPECT_EQ(without_waits(text), "bpkh\n"    // kernel
-                  "Bth\n"     // fill
-                  "Bpkh\n"    // kernel after a fill
-                  "bpkh\n"    // kernel after a kernel
-                  "Bth\n"     // fill, and an event
-                  "Bpkh\n"    // kernel of another stream that waits for the event
-                  "Bpkh\n"    // kernel after the fill
-                  "bpkh\n");  // kernel after a kernel
+  EXPECT_EQ(without_waits(text),
+            "bpkh\n"    // kernel
+            "Bth\n"     // fill
+            "Bpkh\n"    // kernel after a fill
+            "bpkh\n"    // kernel after a kernel
+            "Bth\n"     // fill, and an event
+            "Bpkh\n"    // kernel of another stream that waits for the event
+            "Bpkh\n"    // kernel after the fill
+            "bpkh\n");  // kernel after a kernel
 }
 
 TEST(Wait, OneThreadAtATimeWaitsForAQueue) {
@@ -163,10 +165,10 @@ TEST(Wait, OneThreadAtATimeWaitsForAQueue) {
 
 // There vkWaitSemaphores may end 10 ms late: tests/evidence/vulkan.md.
 TEST(Wait, ThreadsPollNvidiasQueues) {
-  for (const char* test : {"Open.ThreadsThatWaitForTheirStreamsLeaveOutNone",
-                           "Open.OpenBatchesAreSubmittedWhenTheirStreamIsIdle",
-                           "Open.StreamsThatWaitForOneAnotherInTurnDoNotDeadlock",
-                           "Open.LargeCopiesOfPageableMemoryAreExact"}) {
+  for (const char* test :
+       {"Open.ThreadsThatWaitForTheirStreamsLeaveOutNone",
+        "Open.OpenBatchesAreSubmittedWhenTheirStreamIsIdle",
+        "Open.StreamsThatWaitForOneAnotherInTurnDoNotDeadlock", "Open.LargeCopiesOfPageableMemoryAreExact"}) {
     std::string output;
     const std::string text = commands_of(test, output, "WEIR_TEST_AS_NVIDIA=1");
     EXPECT_THAT(output, testing::HasSubstr("[       OK ]")) << test;

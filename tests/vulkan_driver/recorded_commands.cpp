@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan layer that writes the commands of each submitted command buffer to the file $WEIR_TEST_COMMANDS,
 // one line for each: k for a kernel, p for its pushed arguments, t for a copy or a fill, b for a barrier of
-// kernels, B for one of all commands, h for one to the host. Commands of secondary buffers are in the place of
-// their execution. A line w stands for a wait for a semaphore, W for one beside that of another thread. With
-// $WEIR_TEST_AS_NVIDIA devices claim to be GPUs of NVIDIA's driver.
+// kernels, B for one of all commands, h for one to the host. Commands of secondary buffers are in the place
+// of their execution. A line w stands for a wait for a semaphore, W for one beside that of another thread.
+// With $WEIR_TEST_AS_NVIDIA devices claim to be GPUs of NVIDIA's driver.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -154,8 +154,7 @@ void properties(VkPhysicalDevice of, VkPhysicalDeviceProperties2* out) {
   out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   for (auto* at = static_cast<VkBaseOutStructure*>(out->pNext); at; at = at->pNext)
     if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES)
-      reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(at)->driverID =
-          VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+      reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(at)->driverID = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
 }
 
 PFN_vkVoidFunction of_device(VkDevice, const char* name);

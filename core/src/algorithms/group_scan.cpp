@@ -54,9 +54,8 @@ class ScannedTile {
                         : k % four == 0 ? lower
                                         : both_(lower, here_[std::size_t(k - 1)]));
     }
-    for_each_of(own_, n_, [&](std::int64_t k, const Index& i) {
-      result[i] = cast<T>(scanned[std::size_t(k)]);
-    });
+    for_each_of(own_, n_,
+                [&](std::int64_t k, const Index& i) { result[i] = cast<T>(scanned[std::size_t(k)]); });
   }
 
  private:
@@ -118,8 +117,7 @@ const Kernel<GroupScanKernel<T>>& scan_of_ranges_kernel(Combine combine, bool in
             constexpr std::int64_t each = 8, tile = each * group_size;
             for_tiles_of(tile, g, size, x.size(), [&](Index base) {
               const ScannedTile<T, W> scanned(x, t, base, each, combine);
-              const auto [before, total] =
-                  scan.of_rows(t, scanned.of_row(), neutral, both, base / tile % 2);
+              const auto [before, total] = scan.of_rows(t, scanned.of_row(), neutral, both, base / tile % 2);
               const Value<W> first = both(start, before);
               start = both(start, total);
               scanned.write(result, first, inclusive);
@@ -138,9 +136,10 @@ void scan_by_ranges(const StreamRef& stream, const AnyArrayView& x, const AnyArr
   scan_of_ranges_kernel<T>(combine, inclusive)(stream, x, sums, result, ranges.size);
 }
 
-/// Elements of a swept tile for each thread, and threads that look at an earlier tile each. For 256 Mi u32 on an
-/// H200, with two groups of 256 threads in a multiprocessor: 654 us; with half as many threads 787, with twice as
-/// many 741; with 24 elements, three groups and 64 threads 784, with 16 elements 789 (performance.md).
+/// Elements of a swept tile for each thread, and threads that look at an earlier tile each. For 256 Mi u32 on
+/// an H200, with two groups of 256 threads in a multiprocessor: 654 us; with half as many threads 787, with
+/// twice as many 741; with 24 elements, three groups and 64 threads 784, with 16 elements 789
+/// (performance.md).
 constexpr std::int64_t swept = 32, swept_tile = swept * group_size;
 constexpr std::uint32_t looking = 64;
 
@@ -181,8 +180,8 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
             const Value<std::uint64_t> published = state_of<W>(of_tile, total);
             if_(t == 0, [&] { atomic_or(numbers[state], published); });
 
-            // Thread t looks at the t-th tile before this one, until it has its state or a nearer thread has the
-            // combination of all tiles before. That of the farthest tile is not enough by itself.
+            // Thread t looks at the t-th tile before this one, until it has its state or a nearer thread has
+            // the combination of all tiles before. That of the farthest tile is not enough by itself.
             Var<W> found = neutral;
             if_(t < looking, [&] {
               const Index from = tile - t;
@@ -190,15 +189,15 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
               Var<bool> looks = true;
               while_([&] { return Value<bool>(looks); },
                      [&] {
-                       const Value<std::uint64_t> seen = atomic_or(numbers[max(from, Index(1))], std::uint64_t{0});
+                       const Value<std::uint64_t> seen =
+                           atomic_or(numbers[max(from, Index(1))], std::uint64_t{0});
                        const Value<std::uint32_t> kind =
                            select(from > 0, cast<std::uint32_t>(seen >> std::uint64_t{32}),
                                   Value<std::uint32_t>(of_all));
                        found = select(from > 0, cast<W>(cast<std::uint32_t>(seen)), Value<W>(neutral));
-                       const Value<std::uint32_t> before_own = atomic_min(
-                           nearest[0], select(kind == of_all, own, Value<std::uint32_t>(looking)));
-                       const Value<bool> knows =
-                           (kind == of_all) | ((kind == of_tile) & (own < looking - 1));
+                       const Value<std::uint32_t> before_own =
+                           atomic_min(nearest[0], select(kind == of_all, own, Value<std::uint32_t>(looking)));
+                       const Value<bool> knows = (kind == of_all) | ((kind == of_tile) & (own < looking - 1));
                        looks = !knows & (own < before_own);
                      });
             });
@@ -207,9 +206,8 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
             const Value<W> part = select(counts, Value<W>(found), Value<W>(neutral));
             const Value<W> earlier =
                 scan.of_rows(t, subgroup_reduce<row>(part, both), neutral, both, 1).total;
-            if_(t == 0, [&] {
-              atomic_add(numbers[state], state_of<W>(of_all, both(earlier, total)) - published);
-            });
+            if_(t == 0,
+                [&] { atomic_add(numbers[state], state_of<W>(of_all, both(earlier, total)) - published); });
             scanned.write(result, both(earlier, before), inclusive);
           });
         }),

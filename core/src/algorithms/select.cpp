@@ -111,7 +111,8 @@ void select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_one_element(function, {"count", count});
   algorithms::expect_apart(function, {"result", result}, {"x", x});
   algorithms::expect_apart(function, {"result", result}, flags);
-  for (const algorithms::Named& other : {algorithms::Named{"result", result}, algorithms::Named{"x", x}, flags})
+  for (const algorithms::Named& other :
+       {algorithms::Named{"result", result}, algorithms::Named{"x", x}, flags})
     algorithms::expect_apart(function, {"count", count}, other);
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);

@@ -56,8 +56,8 @@ class Line : public std::enable_shared_from_this<Line> {
   // -- Recording: the caller holds `recording`, which orders the submissions of one stream. --
   std::mutex recording;
 
-  /// The open batch's command buffer, after a barrier that orders it after all earlier commands of the line and
-  /// of its marks. The caller records commands that begin and end with kernels alone, or with others.
+  /// The open batch's command buffer, after a barrier that orders it after all earlier commands of the line
+  /// and of its marks. The caller records commands that begin and end with kernels alone, or with others.
   VkCommandBuffer commands(Ordered first, Ordered last);
   VkCommandBuffer commands(Ordered all = Ordered::all) { return commands(all, all); }
   /// Memory that the host has mapped and commands may use until the open batch is complete.
@@ -116,7 +116,7 @@ class Line : public std::enable_shared_from_this<Line> {
   static constexpr std::uint32_t batch_operations = 64;
 
   std::optional<Step> open_;
-  std::uint64_t last_ = 0;  ///< position of the last closed step
+  std::uint64_t last_ = 0;                    ///< position of the last closed step
   Ordered last_commands_ = Ordered::kernels;  ///< the last operation of the last closed step
   VkCommandPool pool_ = VK_NULL_HANDLE;
   Scratch host_scratch_, argument_scratch_;

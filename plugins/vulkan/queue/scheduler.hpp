@@ -33,10 +33,10 @@ struct Queue {
     Step step;
   };
   std::uint64_t value = 0;    ///< of the last submission
-  std::uint64_t reached = 0;  ///< a value that the semaphore has reached; the highest one if the device is lost
+  std::uint64_t reached = 0;  ///< that the semaphore has reached; the highest one if the device is lost
   Fifo<Submitted> in_flight;
-  std::uint32_t lines = 0;  ///< streams that use the queue
-  std::condition_variable work;     ///< for the queue's thread
+  std::uint32_t lines = 0;           ///< streams that use the queue
+  std::condition_variable work;      ///< for the queue's thread
   std::condition_variable advanced;  ///< when `reached` has changed
   std::thread watcher;
   std::uint32_t pollers = 0;  ///< threads that poll; the queue's thread sleeps meanwhile

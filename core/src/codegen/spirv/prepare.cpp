@@ -7,9 +7,9 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -125,15 +125,14 @@ void expand_memory_intrinsics(llvm::Function& f) {
   }
 }
 
-/// NVIDIA's compiler goes on with the number that was converted to an f16 where the f16 is converted back at once
-/// (tests/evidence/vulkan.md). It must keep bits to which unknown ones are added.
+/// NVIDIA's compiler goes on with the number that was converted to an f16 where the f16 is converted back at
+/// once (tests/evidence/vulkan.md). It must keep bits to which unknown ones are added.
 class RoundedHalves : public llvm::PassInfoMixin<RoundedHalves> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
     std::vector<llvm::Instruction*> rounded;
     for (llvm::Instruction& i : llvm::instructions(f))
-      if (i.getType()->isHalfTy() &&
-          llvm::isa<llvm::FPTruncInst, llvm::UIToFPInst, llvm::SIToFPInst>(i) &&
+      if (i.getType()->isHalfTy() && llvm::isa<llvm::FPTruncInst, llvm::UIToFPInst, llvm::SIToFPInst>(i) &&
           llvm::any_of(i.users(), [](const llvm::User* user) { return !llvm::isa<llvm::StoreInst>(user); }))
         rounded.push_back(&i);
     for (llvm::Instruction* i : rounded) {
@@ -141,7 +140,8 @@ class RoundedHalves : public llvm::PassInfoMixin<RoundedHalves> {
       Value* const own = b.CreateBitCast(i, b.getInt16Ty());
       Value* const zero = b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {b.getFloatTy()},
                                             {llvm::ConstantFP::get(b.getFloatTy(), 0)});
-      Value* const bits = b.CreateOr(b.CreateZExt(own, b.getInt32Ty()), b.CreateBitCast(zero, b.getInt32Ty()));
+      Value* const bits =
+          b.CreateOr(b.CreateZExt(own, b.getInt32Ty()), b.CreateBitCast(zero, b.getInt32Ty()));
       Value* const kept = b.CreateBitCast(b.CreateTrunc(bits, b.getInt16Ty()), i->getType());
       i->replaceUsesWithIf(kept, [&](const llvm::Use& use) { return use.getUser() != own; });
     }
@@ -167,8 +167,8 @@ void replace_address(Value& from, Value& to) {
   }
 }
 
-/// LLVM puts tables of constants, such as those of a switch, into the address space of globals, which is that of
-/// arrays. Vulkan has only private tables.
+/// LLVM puts tables of constants, such as those of a switch, into the address space of globals, which is that
+/// of arrays. Vulkan has only private tables.
 void make_tables_private(llvm::Module& module) {
   std::vector<llvm::GlobalVariable*> tables;
   for (llvm::GlobalVariable& global : module.globals())
