@@ -75,7 +75,7 @@ struct TypeFeatures {
 /// these call subroutines that can change conditions that are live across the call. Elements past the end of
 /// a loop are then written (tests/evidence/vulkan.md).
 bool divides_safely(const PhysicalDevice& device) {
-  return device.properties12.driverID != VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  return !device.is_nvidia();
 }
 
 void append_exactness(std::string& list, const Exactness& exact, bool safe, const TypeFeatures& names) {

@@ -32,9 +32,10 @@ struct PhysicalDevice {
   std::uint32_t timestamp_bits = 0;
 
   bool is_cpu() const noexcept { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+  bool is_nvidia() const noexcept { return properties12.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY; }
   /// Whether vkWaitSemaphores ends soon after the semaphore has the value. NVIDIA's may end 10 ms late while
   /// other threads submit or wait (tests/evidence/vulkan.md).
-  bool wakes_in_time() const noexcept { return properties12.driverID != VK_DRIVER_ID_NVIDIA_PROPRIETARY; }
+  bool wakes_in_time() const noexcept { return !is_nvidia(); }
 };
 
 /// The usable devices: discrete, integrated, others, and CPUs last. The first call opens the loader and

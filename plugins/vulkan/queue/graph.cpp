@@ -22,8 +22,7 @@ struct Recording {
   struct Segment {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     std::size_t node = 0;
-    Ordered first = Ordered::all,
-            last = Ordered::all;  ///< whether `commands` begin and end with kernels alone
+    Ordered first = Ordered::all, last = Ordered::all;  ///< what `commands` begin and end with
   };
 
   Device& device;

@@ -334,7 +334,9 @@ void Scheduler::watch(Queue& queue) {
       return queue.pollers == 0 && (queue.reached < queue.value || !queue.in_flight.empty());
     });
     if (queue.in_flight.empty() && stopping_) return;
-    const std::uint64_t next = std::min(queue.reached, queue.value - 1) + 1;
+    // A thread that has polled may have seen a later value than that of the first step in flight.
+    std::uint64_t next = queue.reached + 1;
+    if (!queue.in_flight.empty()) next = std::min(next, queue.in_flight.front().step.value);
     lock.unlock();
     wait_for_next(queue, next);
     const std::uint64_t reached = ask(queue);

@@ -78,13 +78,13 @@ class Scheduler {
   bool advance_one(Line& line);
   bool is_ready(Line& line, Step& step);
   void submit(Line& line, Step step);
-  /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
-  /// Asks for the value of the queue's semaphore. The mutex is held, or the caller is the queue's thread.
+  /// Asks for the value of the queue's semaphore. Thread-safe.
   std::uint64_t ask(Queue& queue) noexcept;
   /// Blocks the queue's thread until the queue has reached `next`, or the device is lost.
   void wait_for_next(Queue& queue, std::uint64_t next) noexcept;
   /// Polls for a short time until the queue has reached `value`. The mutex is held, but not meanwhile.
   bool poll(Queue& queue, std::uint64_t value, std::unique_lock<std::mutex>& lock);
+  /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
   VkResult submit_next(Queue& queue, VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits);
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
