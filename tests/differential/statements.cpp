@@ -303,7 +303,10 @@ void RandomStatements::choice(Block& out, ScalarType type, ValueId number_given)
 }
 
 void RandomStatements::if_(Block& out, Place place) {
-  if (c_.chance(6)) return choice(out, any_type(), operand(out, ScalarType::i64));
+  if (c_.chance(6)) {  // the order of two draws in one call would depend on the compiler
+    const ValueId chooses = operand(out, ScalarType::i64);
+    return choice(out, any_type(), chooses);
+  }
   const ValueId condition = operand(out, ScalarType::boolean);
   Statement s = make(Op::if_);
   s.operands = {condition};
