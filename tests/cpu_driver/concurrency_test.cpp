@@ -114,36 +114,36 @@ TEST(Concurrency, LargeGridsOnSeveralStreamsAllFinish) {
   for (const auto& values : data) EXPECT_EQ(values, std::vector<std::uint32_t>(blocks, 25));
 }
 
-// On a busy machine one thread may run both blocks before another one looks.
+/// How many threads ran blocks of one grid of `blocks` blocks. Each block waits, for at most a second, until
+/// `awaited` of them have begun: on a busy machine one thread could otherwise run all before another one
+/// looks.
+std::size_t threads_of_grid(std::uint32_t blocks, std::uint32_t awaited) {
+  constexpr std::uint64_t nanoseconds = 1'000'000'000;
+  std::vector<std::uint32_t> threads(blocks);
+  std::uint32_t arrived = 0;
+  Stream stream;
+  stream.launch(kernels().tell_thread, ThreadArguments{threads.data(), &arrived, awaited, nanoseconds},
+                blocks);
+  stream.synchronize();
+  return std::set<std::uint32_t>(threads.begin(), threads.end()).size();
+}
+
 TEST(ConcurrencyDeathTest, TheBlocksOfAGridRunOnSeveralCoresAtOnce) {
   in_fresh_process("WEIR_CPU_THREADS", "2", [] {
-    constexpr int max_rounds = 500;
-    constexpr std::uint64_t nanoseconds = 1'000'000;
-    std::uint32_t threads[2] = {};
-    Stream stream;
-    for (int round = 0; round < max_rounds && threads[0] == threads[1]; ++round) {
-      stream.launch(kernels().tell_thread, ThreadArguments{threads, nanoseconds}, 2);
-      stream.synchronize();
-    }
-    EXPECT_NE(threads[0], threads[1]);
+    std::size_t threads = 0;
+    for (int round = 0; round < 20 && threads < 2; ++round) threads = threads_of_grid(2, 2);
+    EXPECT_EQ(threads, 2u);
   });
 }
 
 // oneTBB has one thread per core unless its limit is raised, and writes a warning.
 TEST(ConcurrencyDeathTest, MoreThreadsThanCoresRunAtOnce) {
-  static const std::size_t cores = std::thread::hardware_concurrency(), threads = cores + 2;
+  static const auto cores = std::thread::hardware_concurrency(), threads = cores + 2;
   in_fresh_process("WEIR_CPU_THREADS", std::to_string(threads).c_str(), [] {
-    constexpr int max_rounds = 500;
-    constexpr std::uint64_t nanoseconds = 1'000'000;
     testing::internal::CaptureStderr();
     std::size_t most = 0;
-    Stream stream;
-    for (int round = 0; round < max_rounds && most <= cores; ++round) {
-      std::vector<std::uint32_t> ran(threads);
-      stream.launch(kernels().tell_thread, ThreadArguments{ran.data(), nanoseconds}, threads);
-      stream.synchronize();
-      most = std::max(most, std::set<std::uint32_t>(ran.begin(), ran.end()).size());
-    }
+    for (int round = 0; round < 20 && most <= cores; ++round)
+      most = std::max(most, threads_of_grid(threads, cores + 1));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_GT(most, cores);
   });

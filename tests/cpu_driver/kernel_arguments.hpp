@@ -50,6 +50,8 @@ struct TriadArguments {
 };
 
 struct ThreadArguments {
-  std::uint32_t* threads;         // set to the system's id of the thread that runs each block
-  std::uint64_t nanoseconds = 0;  // how long each block takes
+  std::uint32_t* threads;            // set to the system's id of the thread that runs each block
+  std::uint32_t* arrived = nullptr;  // counts the blocks that have begun; null: blocks do not wait
+  std::uint32_t awaited = 0;         // each block waits until so many have begun
+  std::uint64_t nanoseconds = 0;     // or so much time has passed
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
 #include <unistd.h>
 #include <weir/sdk/cpu_kernel.h>
 
@@ -81,7 +82,12 @@ KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
 KERNEL tell_thread(const void* opaque, const weir_cpu_run* run) {
   const auto& arguments = *static_cast<const ThreadArguments*>(opaque);
   for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
-    for (const std::uint64_t end = now() + arguments.nanoseconds; now() < end;) __builtin_ia32_pause();
+    if (arguments.arrived) {
+      const std::uint64_t end = now() + arguments.nanoseconds;
+      __atomic_fetch_add(arguments.arrived, 1u, __ATOMIC_RELEASE);
+      while (__atomic_load_n(arguments.arrived, __ATOMIC_ACQUIRE) < arguments.awaited && now() < end)
+        sched_yield();  // the awaited threads may need this core
+    }
     arguments.threads[block] = static_cast<std::uint32_t>(gettid());
   }
 }
