@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // .npy files that NumPy wrote, files that Weir wrote, and damaged ones.
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <weir/weir.hpp>
 
@@ -348,8 +351,10 @@ TEST_F(Npy, RowsThatDoNotFitTheFileAreRefused) {
   EXPECT_THAT(
       refused(ErrorCode::invalid, path, [&] { file.write_rows(0, others); }),
       HasSubstr("rows of f32 with the shape (2, 2) are written to a file of i32 with the shape (4, 2)"));
-  EXPECT_THAT(refused(ErrorCode::system, path, [&] { NpyFile(path).write_rows(0, rows); }),
-              HasSubstr("cannot write the file"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { NpyFile(path).write_rows(0, rows); }),
+              HasSubstr("opened for reading; open it with NpyFile::Access::read_write"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.write_rows(INT64_MAX, rows); }),
+              HasSubstr("rows 9223372036854775807 to 9223372036854775807 are outside the file's 4"));
   const auto message = [](ErrorCode code, const std::string& name) {
     return refused(code, fixture(name), [&] { NpyFile{fixture(name)}; });
   };
@@ -358,9 +363,45 @@ TEST_F(Npy, RowsThatDoNotFitTheFileAreRefused) {
   EXPECT_THAT(message(ErrorCode::system, "none.npy"), HasSubstr("expected an existing .npy file"));
   EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { NpyFile::create(path, ScalarType::u8, {}); }),
               HasSubstr("the shape () has no rows"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path,
+                      [&] {
+                        NpyFile::create(path, ScalarType::u8, {4, -3});
+                      }),
+              HasSubstr("the shape (4, -3): expected extents of at least 0, found -3 as extent 1"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path,
+                      [&] {
+                        NpyFile::create(path, ScalarType::f64, {1LL << 60, 1});
+                      }),
+              HasSubstr("expected less than 2^63 bytes"));
   const std::filesystem::path absent = folder / "none/x.npy";
   EXPECT_THAT(refused(ErrorCode::system, absent, [&] { NpyFile::create(absent, ScalarType::u8, {1}); }),
               HasSubstr("cannot create the file"));
+}
+
+TEST_F(Npy, AWriteThatTheSystemRefusesNamesTheFile) {
+  const std::filesystem::path path = folder / "limited.npy";
+  const NpyFile file = NpyFile::create(path, ScalarType::u8, {1000});
+  const auto rows = HostArray::of<std::uint8_t>({1000}, std::vector<std::uint8_t>(1000));
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit low{500, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const std::string message = refused(ErrorCode::system, path, [&] { file.write_rows(0, rows); });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, HasSubstr("cannot write the file: File too large"));
+}
+
+TEST_F(Npy, AFileThatWasMovedFromIsRefused) {
+  NpyFile file = NpyFile::create(folder / "moved.npy", ScalarType::i32, {4});
+  const NpyFile moved = std::move(file);
+  const auto number = HostArray::of<std::int32_t>({}, std::vector<std::int32_t>{1});
+  for (const std::function<void()>& use : {std::function<void()>([&] { file.read_rows(0, 1); }),
+                                           std::function<void()>([&] { file.read_box({}, {}); }),
+                                           std::function<void()>([&] { file.write_box({}, number); })})
+    EXPECT_THAT(refused(ErrorCode::invalid, "NpyFile", use), HasSubstr("was moved from"));
+  EXPECT_EQ(moved.read_rows(0, 4).size(), 4u);
 }
 
 // proves R35

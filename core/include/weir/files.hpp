@@ -96,7 +96,8 @@ class NpyFile {
   /// Rows [begin, end): an array of the file's shape but for the leading extent.
   HostArray read_rows(std::int64_t begin, std::int64_t end) const;
   /// Replaces the rows from `begin` on. Throws Error{invalid} unless type and shape are those of rows of the
-  /// file, and Error{unsupported} if the file has another byte order than this machine.
+  /// file and it was opened with Access::read_write, and Error{unsupported} if the file has another byte
+  /// order than this machine.
   void write_rows(std::int64_t begin, const HostArray& rows) const;
   /// The elements whose index along dimension d is at least begin[d] and below end[d]. `begin` and `end` have
   /// a number for each of as many leading dimensions of the file; along the others all elements are read.
@@ -111,6 +112,7 @@ class NpyFile {
   Runs runs_of(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const;
 
   std::filesystem::path path_;
+  Access access_ = Access::read;
   std::shared_ptr<Descriptor> file_;
   ScalarType type_ = ScalarType::f32;
   bool big_endian_ = false;

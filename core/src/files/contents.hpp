@@ -26,6 +26,8 @@ std::string shape_text(std::span<const std::int64_t> shape);
 std::vector<std::int64_t> shape_of(const AnyArrayView& array);
 /// Bytes of an array; nothing if an extent is negative or the number exceeds 63 bits.
 std::optional<std::uint64_t> bytes_of(std::span<const std::int64_t> shape, ScalarType type);
+/// Why bytes_of() has no value for this shape.
+std::string shape_fault(std::span<const std::int64_t> shape);
 
 /// The header of a .npy file.
 struct NpyHeader {

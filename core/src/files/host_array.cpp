@@ -47,6 +47,13 @@ std::optional<std::uint64_t> files::bytes_of(std::span<const std::int64_t> shape
   return bytes;
 }
 
+std::string files::shape_fault(std::span<const std::int64_t> shape) {
+  const auto negative = std::ranges::find_if(shape, [](std::int64_t extent) { return extent < 0; });
+  if (negative == shape.end()) return "expected less than 2^63 bytes, found more";
+  return "expected extents of at least 0, found " + std::to_string(*negative) + " as extent " +
+         std::to_string(negative - shape.begin());
+}
+
 std::size_t HostArray::size() const noexcept {
   return data.size() / size_of(type);
 }
@@ -60,12 +67,13 @@ void HostArray::check_type(ScalarType wanted) const {
 
 HostArray HostArray::from_bytes(ScalarType type, std::vector<std::int64_t> shape,
                                 std::span<const std::byte> bytes) try {
+  const std::string array =
+      "an array of " + std::string(to_string(type)) + " with the shape " + files::shape_text(shape);
   const std::optional<std::uint64_t> expected = files::bytes_of(shape, type);
-  if (!expected || *expected != bytes.size())
-    throw Error(ErrorCode::invalid, "an array of " + std::string(to_string(type)) + " with the shape " +
-                                        files::shape_text(shape) + " has " +
-                                        (expected ? std::to_string(*expected) : std::string("too many")) +
-                                        " bytes, found " + std::to_string(bytes.size()));
+  if (!expected) throw Error(ErrorCode::invalid, array + ": " + files::shape_fault(shape));
+  if (*expected != bytes.size())
+    throw Error(ErrorCode::invalid, array + " has " + std::to_string(*expected) + " bytes, found " +
+                                        std::to_string(bytes.size()));
   return {type, std::move(shape), {bytes.begin(), bytes.end()}};
 } catch (...) {
   detail::rethrow_as_error();
@@ -97,7 +105,8 @@ HostArray to_host(const StreamRef& stream, const AnyArrayView& array) try {
   detail::rethrow_as_error();
 }
 
-AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank) try {
+AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element,
+                   std::size_t rank) try {
   detail::check_fits(array, element, rank);
   AnyArray result(stream, element, std::span(array.shape.data(), rank));
   result.copy_from_bytes(stream, array.data);

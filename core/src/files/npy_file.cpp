@@ -46,6 +46,7 @@ bool write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset) 
 
 NpyFile::NpyFile(const std::filesystem::path& path, Access access) try
     : path_(path),
+      access_(access),
       file_(std::make_shared<Descriptor>(::open(
           path.c_str(), (access == Access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK))) {
   const auto cannot = [&](const std::string& why) {
@@ -79,7 +80,8 @@ NpyFile NpyFile::create(const std::filesystem::path& path, ScalarType type,
   const std::optional<std::uint64_t> bytes = files::bytes_of(shape, type);
   if (shape.empty() || !bytes)
     fail(ErrorCode::invalid, path,
-         "the shape " + files::shape_text(shape) + " has no rows or more than 2^63 bytes");
+         "the shape " + files::shape_text(shape) +
+             (bytes ? " has no rows; give at least one extent" : ": " + files::shape_fault(shape)));
   const std::string header = files::print_npy_header(type, shape);
   {
     constexpr mode_t by_mask = 0666;
@@ -117,6 +119,8 @@ struct NpyFile::Runs {
 };
 
 NpyFile::Runs NpyFile::runs_of(std::span<const std::int64_t> begin, std::span<const std::int64_t> end) const {
+  if (!file_)
+    fail(ErrorCode::invalid, "NpyFile", "the file was moved from; use the object that it was moved to");
   if (begin.size() != end.size() || begin.size() > shape_.size())
     fail(ErrorCode::invalid, path_,
          "a box begins at " + std::to_string(begin.size()) + " indices and ends at " +
@@ -175,7 +179,8 @@ void NpyFile::write_box(std::span<const std::int64_t> begin, const HostArray& bo
   std::vector<std::int64_t> expected = shape_, end;
   for (std::size_t d = 0; d < std::min({begin.size(), expected.size(), box.shape.size()}); ++d) {
     expected[d] = box.shape[d];
-    end.push_back(begin[d] + box.shape[d]);
+    std::int64_t past = 0;
+    end.push_back(__builtin_add_overflow(begin[d], box.shape[d], &past) ? INT64_MAX : past);
   }
   if (box.type != type_ || box.shape != expected || files::bytes_of(box.shape, type_) != box.data.size())
     fail(ErrorCode::invalid, path_,
@@ -189,6 +194,9 @@ void NpyFile::write_box(std::span<const std::int64_t> begin, const HostArray& bo
     fail(ErrorCode::unsupported, path_,
          "the file is of another byte order; create() makes one of this machine's");
   const Runs runs = runs_of(begin, end);
+  if (access_ == Access::read)
+    fail(ErrorCode::invalid, path_,
+         "the file was opened for reading; open it with NpyFile::Access::read_write to write to it");
   if (!runs.all_of([&](std::uint64_t offset, std::uint64_t run) {
         return write_at(file_->get(), std::span(box.data).subspan(run * runs.bytes, runs.bytes), offset);
       }))
