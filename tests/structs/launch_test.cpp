@@ -271,7 +271,7 @@ TEST_P(Launches, CheckBounds) {
                       [](View<Particle> p, Value<std::int64_t> i, Value<std::int64_t> k) {
                         range_for(1, [&](Index) { p[i][&Particle::weights][k] = 1; });
                       },
-                      KernelOptions{.check_bounds = true}};
+                      KernelOptions{.check_bounds = true, .parameter_names = {"particles", "i", "k"}}};
   const StructArray<Particle> array = upload(stream, make_particles(17), layout);
   kernel(stream, array, 16, 3);
   EXPECT_EQ(array.to_host(stream)[16].weights[3], 1);
@@ -282,6 +282,7 @@ TEST_P(Launches, CheckBounds) {
     });
     EXPECT_EQ(error.code(), ErrorCode::assertion) << i << " " << k;
     EXPECT_EQ(error.kernel(), "checked");
+    EXPECT_THAT(error.what(), HasSubstr("member 5 of the struct array 'particles'"));
   }
 }
 

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 #include <weir/struct_layout.hpp>
+
+#include "ir/ir.hpp"
 
 namespace weir::ir {
 
@@ -18,6 +22,16 @@ struct StructParameter {
   /// Whether a parameter is one of the members.
   bool has_member(std::size_t parameter) const noexcept {
     return parameter > first && parameter <= first + members.size();
+  }
+  /// The array's name, without the suffix of its size's parameter.
+  std::string_view name(const Kernel& kernel) const noexcept {
+    const std::string_view size = kernel.parameters[first].name;
+    return size.substr(0, size.size() - std::string_view("_size").size());
+  }
+  /// "member 2 of the struct array 'p'". Members are numbered from 1.
+  std::string describe_member(const Kernel& kernel, std::size_t parameter) const {
+    return "member " + std::to_string(parameter - first) + " of the struct array '" +
+           std::string(name(kernel)) + "'";
   }
 };
 

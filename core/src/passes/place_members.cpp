@@ -71,14 +71,14 @@ class Placement {
     ValueId row = s.operands[0];
     ValueId scalar = constant(place.offset + s.component);
     if (place.block_length != 0) {
-      if (check_) check(row, size_of_array(*place.array), s.index);
+      if (check_) check(row, size_of_array(*place.array), place, s.index);
       const ValueId in_block = operation(Op::bit_and, row, constant(place.block_length - 1));
       row = operation(Op::shr, row, constant(std::countr_zero(place.block_length)));
       scalar = add(scalar, in_block, member.count() * member.element.components());
     }
     for (std::size_t d = 0; d < member.rank; ++d) {
       const ValueId index = s.operands[1 + d];
-      if (check_) check(index, constant(member.extents[d]), s.index);
+      if (check_) check(index, constant(member.extents[d]), place, s.index);
       scalar = add(scalar, index, place.strides[d]);
     }
     s.component = 0;
@@ -91,13 +91,13 @@ class Placement {
     return operation(Op::add, sum, operation(Op::mul, index, constant(stride)));
   }
 
-  void check(ValueId index, ValueId size, std::uint32_t parameter) {
+  void check(ValueId index, ValueId size, const PlacedMember& place, std::uint32_t parameter) {
     const ValueId low = operation(Op::ge, index, constant(0), ScalarType::boolean);
     const ValueId high = operation(Op::lt, index, size, ScalarType::boolean);
     Statement assertion = statement(Op::assert_, ScalarType::boolean);
     assertion.operands = {operation(Op::bit_and, low, high, ScalarType::boolean)};
     assertion.index = static_cast<std::uint32_t>(kernel_.strings.size());
-    kernel_.strings.push_back("an index is outside the array '" + kernel_.parameters[parameter].name + "'");
+    kernel_.strings.push_back("an index is outside " + place.array->describe_member(kernel_, parameter));
     out_->push_back(std::move(assertion));
   }
 

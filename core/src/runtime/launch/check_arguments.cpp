@@ -17,19 +17,17 @@ namespace {
 // array is one argument; its members are numbered from 1.
 std::string describe_argument(const ProgramState& program, std::size_t i) {
   std::size_t number = i + 1, first = i;
+  std::string_view name = program.parameters[i].name;
   std::string member;
-  bool is_struct = false;
   for (const ir::StructParameter& array : program.structs) {
     if (array.first > i) break;
-    is_struct = array.first == i || array.has_member(i);
+    if (array.first == i || array.has_member(i)) name = array.name(*program.kernel);
     const std::size_t members = std::min(array.members.size(), i - array.first);
     number -= members;
     if (!array.has_member(i)) continue;
     first = array.first;
     member = fmt::format(", member {}", members);
   }
-  std::string name = program.parameters[first].name;
-  if (is_struct) name.resize(name.size() - std::string_view("_size").size());
   return ir::is_generated_name(name, first) ? fmt::format("argument {}{}", number, member)
                                             : fmt::format("argument {} ('{}'){}", number, name, member);
 }

@@ -190,7 +190,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
       std::ranges::any_of(compiled->placed, [](const PlacedTask& task) { return task.fork != 0; });
 
   if (const std::uint32_t sites = plan.uses_error_record || plan.prints ? failure_sites(plan) : 0)
-    compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
+    compiled->first_site = register_failure_sites(sites, make_failure_source(program, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
   std::optional<LoadedCode> code = load_code(*program.kernel, plan, device, assumptions, source);

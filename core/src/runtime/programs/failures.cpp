@@ -43,8 +43,11 @@ std::size_t rank_of(const passes::PlannedTask& planned, const ir::Statement& sta
 
 class ProgramFailures final : public FailureSource {
  public:
-  ProgramFailures(std::shared_ptr<const ir::Kernel> kernel, std::shared_ptr<const passes::Plan> plan)
-      : kernel_(std::move(kernel)), plan_(std::move(plan)) {
+  ProgramFailures(const ProgramState& program, std::shared_ptr<const passes::Plan> plan)
+      : kernel_(program.kernel),
+        structs_(program.structs),
+        layouts_(program.layouts),
+        plan_(std::move(plan)) {
     if (plan_->prints) prints_ = std::make_shared<const PrintSites>(*kernel_);
   }
 
@@ -92,6 +95,12 @@ class ProgramFailures final : public FailureSource {
         const ir::Parameter& parameter = kernel_->parameters[statement.index];
         what = fmt::format("array '{}'", parameter.name);
         rank = std::max<std::size_t>(parameter.rank, 1);
+        for (std::size_t i = 0; i < structs_.size(); ++i) {
+          if (!structs_[i].has_member(statement.index)) continue;
+          what = structs_[i].describe_member(*kernel_, statement.index) + ",";
+          // The second dimension of the other layouts are scalars of a struct.
+          if (layouts_[i].kind() != Layout::Kind::arrays) rank = 1;
+        }
       }
       words += fmt::format("index {} is outside {} of extents {}", tuple(record.array_index, rank), what,
                            tuple(record.extent, rank));
@@ -106,6 +115,8 @@ class ProgramFailures final : public FailureSource {
   }
 
   std::shared_ptr<const ir::Kernel> kernel_;
+  std::vector<ir::StructParameter> structs_;
+  std::vector<Layout> layouts_;  // of structs_
   std::shared_ptr<const passes::Plan> plan_;
   std::shared_ptr<const PrintSites> prints_;  // null if the kernel prints nothing
 };
@@ -118,9 +129,9 @@ const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task) {
   return intern_origin(kernel.name, kernel.files[at.file], at.line);
 }
 
-std::shared_ptr<const FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
+std::shared_ptr<const FailureSource> make_failure_source(const ProgramState& program,
                                                          std::shared_ptr<const passes::Plan> plan) {
-  return std::make_shared<ProgramFailures>(std::move(kernel), std::move(plan));
+  return std::make_shared<ProgramFailures>(program, std::move(plan));
 }
 
 std::uint32_t failure_sites(const passes::Plan& plan) noexcept {

@@ -178,7 +178,7 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   ir::ErrorRecord copy;
   std::memcpy(&copy, record.data(), sizeof copy);
   if (copy.state != ir::ErrorRecord::complete) return {};
-  return detail::make_failure_source(program.state()->kernel, shipped_plan(*program.state()))
+  return detail::make_failure_source(*program.state(), shipped_plan(*program.state()))
       ->describe(copy.site, copy)
       .what();
 } catch (...) {

@@ -170,7 +170,7 @@ bool may_share_index(const ProgramState& program, bool cpu) noexcept;
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);
 
 /// Returns the source that describes failed sites of the program.
-std::shared_ptr<const class FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
+std::shared_ptr<const class FailureSource> make_failure_source(const ProgramState& program,
                                                                std::shared_ptr<const passes::Plan> plan);
 std::uint32_t failure_sites(const passes::Plan& plan) noexcept;
 
