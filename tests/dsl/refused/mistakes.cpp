@@ -52,6 +52,7 @@ void generic(View<float> x, View<double> d, View<std::int32_t> n, Index i) {
   auto sum = [&](auto k) { auto s = x[k] + n[k]; return s; };  // refuse: write cast<T>(...) around one of them
   auto less = [&](auto k) { auto s = x[k] < d[k]; return s; }; // refuse: write cast<T>(...) around one of them
   sum(i), less(i);
+  x[i] = cast<float>(3);                   // refuse: write static_cast<To>(x) for a number of the host
   Index j(n[i]);                           // refuse: write cast<T>(...) around it
   Value<float> w{d[i]};                    // refuse: write cast<T>(...) around it
   (void)j, (void)w;

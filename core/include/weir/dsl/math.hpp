@@ -219,6 +219,16 @@ Value<detail::rebind_t<detail::traced_t<A>, To>> cast(A&& x, detail::Where where
   }
 }
 
+/// \cond
+// Refused with the remedy.
+template <class To, detail::HostNumber A>
+auto cast(A) {
+  static_assert(!detail::HostNumber<A>,
+                "cast<To>() takes a traced value: write static_cast<To>(x) for a number of the host");
+  return To();
+}
+/// \endcond
+
 /// The bits of x as a To of the same size.
 template <class To, detail::Traced A>
 Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x,
