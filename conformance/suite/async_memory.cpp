@@ -35,6 +35,9 @@ std::uint64_t largest_piece(std::uint64_t wanted) {
   }
 }
 
+/// Pools often keep small and large allocations apart.
+constexpr std::uint64_t pooled_sizes[] = {64, 4096, 65536, 1u << 20};
+
 void copy_out(const Stream& stream, const HostMemory& to, weir_allocation from, std::uint64_t size) {
   call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), from, std::uint64_t{0},
        size);
@@ -78,30 +81,31 @@ WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
                  "memory_free_async takes effect in the stream's order: earlier work still finds the "
                  "memory as it was.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  constexpr std::uint64_t size = 1u << 20;
-  const Stream held, other;
-  const HostMemory host(size);
-  const weir_allocation memory = allocate(held, size);
-  fill<std::uint8_t>(held, memory, 0, size, 21);
-  held.synchronize();
-  std::vector<weir_allocation> taken;
-  {
-    Gate gate;
-    gate.hold(held);
-    copy_out(held, host, memory, size);
-    free_on(held, memory);
-    // A block that receives this memory too early corrupts the result.
-    for (int i = 0; i < 16; ++i) {
-      taken.push_back(allocate(other, size));
-      fill<std::uint8_t>(other, taken.back(), 0, size, 99);
-    }
-    if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
-    gate.open();
+  for (const std::uint64_t size : pooled_sizes) {
+    const Stream held, other;
+    const HostMemory host(size);
+    const weir_allocation memory = allocate(held, size);
+    fill<std::uint8_t>(held, memory, 0, size, 21);
     held.synchronize();
+    std::vector<weir_allocation> taken;
+    {
+      Gate gate;
+      gate.hold(held);
+      copy_out(held, host, memory, size);
+      free_on(held, memory);
+      // A block that receives this memory too early corrupts the result.
+      for (int i = 0; i < 16; ++i) {
+        taken.push_back(allocate(other, size));
+        fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+      }
+      if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
+      gate.open();
+      held.synchronize();
+    }
+    EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21))) << "of " << size << " bytes";
+    for (const weir_allocation allocation : taken) free_on(other, allocation);
+    other.synchronize();
   }
-  EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)));
-  for (const weir_allocation allocation : taken) free_on(other, allocation);
-  other.synchronize();
 }
 
 WEIR_REQUIREMENT(4, 04, AsyncMemory, OtherStreamsUseItBehindAnEvent,
@@ -186,41 +190,44 @@ WEIR_REQUIREMENT(
     "memory_free of an allocation that reuses the memory of a pending memory_free_async does not "
     "make the memory available before the work that still reads it.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  constexpr std::uint64_t size = 1u << 20;
-  const Stream held, other;
-  const HostMemory host(size);
-  const weir_allocation memory = allocate(held, size);
-  fill<std::uint8_t>(held, memory, 0, size, 21);
-  held.synchronize();
-  std::vector<Memory> taken;
-  {
-    Gate gate;
-    gate.hold(held);
-    copy_out(held, host, memory, size);
-    free_on(held, memory);
-    std::vector<weir_allocation> reused;
-    for (int i = 0; i < 4; ++i) reused.push_back(allocate(held, size));
-    // memory_free may block; then the gate is opened for it, and nothing can be tested.
-    std::atomic<bool> freed{false};
-    std::jthread freeing([&] {
-      for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);
-      freed = true;
-    });
-    if (!never([&] { return freed.load(); })) {
-      for (int i = 0; i < 16; ++i) {
-        taken.emplace_back(size);
-        fill<std::uint8_t>(other, taken.back(), 0, size, 99);
-      }
-      if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
-    }
-    gate.open();
+  for (const std::uint64_t size : pooled_sizes) {
+    const Stream held, other;
+    const HostMemory host(size);
+    const weir_allocation memory = allocate(held, size);
+    fill<std::uint8_t>(held, memory, 0, size, 21);
     held.synchronize();
+    std::vector<Memory> taken;
+    {
+      Gate gate;
+      gate.hold(held);
+      copy_out(held, host, memory, size);
+      free_on(held, memory);
+      std::vector<weir_allocation> reused;
+      for (int i = 0; i < 4; ++i) reused.push_back(allocate(held, size));
+      // memory_free may block; then the gate is opened for it, and nothing can be tested.
+      std::atomic<bool> freed{false};
+      std::jthread freeing([&] {
+        for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);
+        freed = true;
+      });
+      if (!never([&] { return freed.load(); })) {
+        for (int i = 0; i < 16; ++i) {
+          taken.emplace_back(size);
+          fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+        }
+        if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
+      }
+      gate.open();
+      held.synchronize();
+    }
+    EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
+        << "a held stream reads memory that a later memory_free_async frees; a later allocation was freed "
+           "by memory_free, and other memory was allocated and filled with 99. Look first at what "
+           "memory_free "
+           "does with memory that was taken over from a pending deallocation. It has "
+        << size << " bytes";
+    other.synchronize();
   }
-  EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
-      << "a held stream reads memory that a later memory_free_async frees; a later allocation was freed "
-         "by memory_free, and other memory was allocated and filled with 99. Look first at what memory_free "
-         "does with memory that was taken over from a pending deallocation";
-  other.synchronize();
 }
 
 WEIR_REQUIREMENT(

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: host callbacks.
 #include <atomic>
+#include <cfenv>
 
 #include "kernels/gate.hpp"
+
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
 
 namespace weir::conformance {
 namespace {
@@ -147,22 +152,73 @@ WEIR_REQUIREMENT(4, 47, Callbacks, TakeNull, "A callback with a null user pointe
   EXPECT_EQ(calls, 1) << "a callback with a null user pointer was submitted once";
 }
 
-WEIR_REQUIREMENT(4, 48, Callbacks, HaveTheDefaultFloatingPointEnvironment,
-                 "A callback runs with rounding to nearest and with denormals.") {
-  needs(WEIR_CAP_HOST_CALLBACK);
-  static volatile float found[3];
-  const Stream stream;
-  const weir_host_callback compute = [](void*) {
+/// Three results that depend on the floating-point environment of the callback that computes them.
+struct Computed {
+  volatile float found[3] = {};
+
+  static void compute(void* what) {
     const volatile float one = 1, little = 1e-10f, tiny = 1e-38f, ten = 10;
+    auto& found = static_cast<Computed*>(what)->found;
     found[0] = one + little;
     found[1] = one - little;
     found[2] = tiny / ten;
+  }
+  void expect_default(const char* where) const {
+    constexpr const char* look =
+        ". driver.h: a callback runs in the default floating-point environment. Look first at what the "
+        "thread "
+        "that calls it has inherited, or kept of an earlier callback";
+    EXPECT_EQ(found[0], 1.0f) << "1.0f + 1e-10f in " << where << look;
+    EXPECT_EQ(found[1], 1.0f) << "1.0f - 1e-10f in " << where << look;
+    EXPECT_EQ(found[2], 1e-39f) << "1e-38f / 10.0f in " << where << look;
+  }
+};
+
+/// Rounds upward, and flushes denormals to zero where the processor can.
+void leave_the_default_environment() {
+  std::fesetround(FE_UPWARD);
+#if defined(__SSE__)
+  _mm_setcsr(_mm_getcsr() | 0x8040u);
+#endif
+}
+
+WEIR_REQUIREMENT(
+    4, 48, Callbacks, HaveTheDefaultFloatingPointEnvironment,
+    "A callback runs with rounding to nearest and with denormals, also after one that changed both.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream stream;
+  Computed first, later[4];
+  const auto submit = [&](weir_host_callback callback, Computed* to) {
+    call(table().stream_host_callback, weir_stream(stream), callback, static_cast<void*>(to));
   };
-  call(table().stream_host_callback, weir_stream(stream), compute, static_cast<void*>(nullptr));
-  stream.synchronize();
-  EXPECT_EQ(found[0], 1.0f) << "1.0f + 1e-10f in a callback";
-  EXPECT_EQ(found[1], 1.0f) << "1.0f - 1e-10f in a callback";
-  EXPECT_EQ(found[2], 1e-39f) << "1e-38f / 10.0f in a callback";
+  submit(&Computed::compute, &first);
+  for (Computed& each : later) {
+    submit([](void*) { leave_the_default_environment(); }, nullptr);
+    stream.synchronize();
+    submit(&Computed::compute, &each);
+    stream.synchronize();
+  }
+  first.expect_default("a callback");
+  for (const Computed& each : later) each.expect_default("a callback after one that changed its environment");
+}
+
+WEIR_REQUIREMENT(
+    4, 81, FirstCall, CallbacksInheritNoFloatingPointEnvironment,
+    "A callback runs with rounding to nearest and with denormals, also if the threads that create its "
+    "stream and wait for it use other settings.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  std::fenv_t before;
+  std::fegetenv(&before);
+  leave_the_default_environment();
+  Computed computed;
+  {
+    const Stream stream;
+    call(table().stream_host_callback, weir_stream(stream), weir_host_callback(&Computed::compute),
+         static_cast<void*>(&computed));
+    stream.synchronize();
+  }
+  std::fesetenv(&before);
+  computed.expect_default("a callback");
 }
 
 }  // namespace

@@ -185,14 +185,16 @@ WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,
 
 WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
                  "Many streams wait for one event, and all go on when it is reached.") {
-  const Memory memory(32 * 64);
-  memory.write(Bytes(32 * 64, 0));
+  constexpr std::uint64_t streams = 100;
+  const Memory memory(streams * 64);
+  memory.write(Bytes(streams * 64, 0));
   const Stream held;
-  const std::vector<Stream> waiting(32);  // created first, because stream_create may block until work is done
+  const std::vector<Stream> waiting(
+      streams);  // created first, because stream_create may block until work is done
   const Event event;
   Gate gate;
   gate.hold(held);
-  fill<std::uint8_t>(held, memory, 0, 32 * 64, 5);
+  fill<std::uint8_t>(held, memory, 0, streams * 64, 5);
   event.record(held);
   for (std::uint64_t i = 0; i < waiting.size(); ++i) {
     waiting[i].wait(event);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: invalid graphs, and updates of graphs.
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
@@ -54,7 +56,8 @@ WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
   const struct {
     std::uint64_t offset, size;
     std::uint32_t width;
-  } wrong[] = {{0, 65, 1}, {64, 1, 1}, {~0ull, 1, 1}, {0, 64, 3}, {0, 62, 8}, {4, 8, 8}, {0, 64, 0}};
+  } wrong[] = {{0, 65, 1}, {64, 1, 1}, {65, 0, 1}, {~0ull, 1, 1},
+               {0, 64, 3}, {0, 62, 8}, {4, 8, 8},  {0, 64, 0}};
   for (const auto& [offset, size, width] : wrong) {
     GraphNodes nodes;
     nodes.empty();
@@ -74,6 +77,8 @@ WEIR_REQUIREMENT(
       [&](GraphNodes& nodes) { nodes.copy_to_host(host.data(), a, 65); },
       [&](GraphNodes& nodes) { nodes.copy_on_device(a, 1, b, 0, 64); },
       [&](GraphNodes& nodes) { nodes.copy_on_device(b, 0, a, 1, 64); },
+      [&](GraphNodes& nodes) { nodes.copy_on_device(a, 65, b, 0, 0); },
+      [&](GraphNodes& nodes) { nodes.copy_on_device(b, 0, a, 65, 0); },
       [&](GraphNodes& nodes) { nodes.copy_on_device(b, 0, b, 10, 20); }};
   for (const auto& add : wrong) {
     GraphNodes nodes;
@@ -83,7 +88,8 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(5, 45, GraphChecks, LaunchesAreChecked,
-                 "A kernel node with an empty grid or block returns WEIR_ERROR_INVALID.") {
+                 "A kernel node with an empty grid or block, or with unknown flags, returns "
+                 "WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   const Kernel iota("iota");
   const Memory memory(8);
@@ -95,6 +101,71 @@ WEIR_REQUIREMENT(5, 45, GraphChecks, LaunchesAreChecked,
     nodes[0].launch = &spoilt;
     expect_refused(nodes);
   }
+  GraphNodes nodes;
+  nodes.kernel(iota, arguments(memory, std::int64_t{1}, std::int64_t{0}));
+  weir_launch flagged = *nodes[0].launch;
+  flagged.flags = 1u << 31;
+  nodes[0].launch = &flagged;
+  expect_refused(nodes);
+}
+
+WEIR_REQUIREMENT(5, 77, GraphChecks, OlderLaunchesOfNodesHaveNoFlags,
+                 "graph_create reads no flags past the struct_size of a node's launch.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory out(8 * 4);
+  GraphNodes nodes;
+  nodes.kernel(iota, arguments(out, std::int64_t{4}, std::int64_t{30}));
+  weir_launch older = *nodes[0].launch;
+  older.flags = ~0u;
+  older.struct_size = offsetof(weir_launch, flags);
+  nodes[0].launch = &older;
+  const Graph graph = nodes.make();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), (std::vector<std::int64_t>{30, 31, 32, 33}));
+}
+
+WEIR_REQUIREMENT(5, 78, GraphChecks, FieldsOfOtherKindsAreIgnored,
+                 "Fields of a node that its kind does not name are ignored, whatever they hold.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory numbers(8 * 4), a(64), b(64);
+  const Bytes source(64, 5);
+  Bytes destination(64, 0);
+  GraphNodes nodes;
+  nodes.empty();
+  nodes.kernel(iota, arguments(numbers, std::int64_t{4}, std::int64_t{30}), 1, {0});
+  nodes.fill<std::uint8_t>(a, 0, 64, 3, {1});
+  nodes.copy_to_device(b, source.data(), 32, {2});
+  nodes.copy_on_device(b, 32, a, 0, 32, {3});
+  nodes.copy_to_host(destination.data(), b, 64, {4});
+  weir_launch wrong = *nodes[1].launch;
+  wrong.grid[0] = 0;
+  const std::uint8_t pattern[3] = {};
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    weir_graph_node& node = nodes[i];
+    const auto is = [&](std::initializer_list<std::uint32_t> kinds) {
+      return std::ranges::find(kinds, node.kind) != kinds.end();
+    };
+    const bool writes = is({WEIR_GRAPH_COPY_TO_DEVICE, WEIR_GRAPH_COPY_ON_DEVICE, WEIR_GRAPH_FILL});
+    const bool reads = is({WEIR_GRAPH_COPY_TO_HOST, WEIR_GRAPH_COPY_ON_DEVICE});
+    // Each is an error in a node whose kind names the field.
+    if (node.kind != WEIR_GRAPH_KERNEL) node.launch = &wrong;
+    if (!writes) node.destination = a, node.destination_offset = 100;
+    if (!reads) node.source = a, node.source_offset = 100;
+    if (node.kind != WEIR_GRAPH_FILL) node.pattern = pattern, node.pattern_size = 3;
+    if (!writes && !reads) node.size = 1000;
+  }
+  const Graph graph = nodes.make();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(numbers.values<std::int64_t>(), (std::vector<std::int64_t>{30, 31, 32, 33}));
+  Bytes expected(64, 5);
+  std::fill_n(expected.begin() + 32, 32, std::uint8_t{3});
+  EXPECT_TRUE(same_bytes(destination, expected));
 }
 
 WEIR_REQUIREMENT(5, 46, GraphChecks, NothingHappensBeforeALaunch, "Making a graph runs none of its nodes.") {
@@ -202,14 +273,17 @@ WEIR_REQUIREMENT(5, 64, GraphUpdates, AreChecked,
                  "WEIR_ERROR_INVALID and changes nothing.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory memory(64);
-  GraphNodes nodes, wrong;
+  GraphNodes nodes, wrong, empty;
   nodes.fill<std::uint8_t>(memory, 0, 64, 3);
   wrong.fill<std::uint8_t>(memory, 1, 64, 4);
+  empty.fill<std::uint8_t>(memory, 65, 0, 4);
   const Graph graph = nodes.make();
   refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 1u,
           static_cast<const weir_graph_node*>(&nodes[0]));
   refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u,
           static_cast<const weir_graph_node*>(&wrong[0]));
+  refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u,
+          static_cast<const weir_graph_node*>(&empty[0]));
   const Stream stream;
   launch(graph, stream);
   stream.synchronize();

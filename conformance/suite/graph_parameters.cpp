@@ -166,7 +166,12 @@ WEIR_REQUIREMENT(5, 51, Graphs, OfMoreThan65536NodesRun,
   memory.write(Bytes(16, 0));
   GraphNodes nodes;
   nodes.fill<std::uint8_t>(memory, 0, 1, 7);
-  for (std::uint32_t i = 1; i < count - 2; ++i) nodes.empty({i % 2 ? 0 : i - 1});
+  // Of each dependency but the first, node 0 has more than 65,536 successors.
+  for (std::uint32_t i = 1; i < count - 2; ++i)
+    if (i % 2)
+      nodes.empty({0});
+    else
+      nodes.empty({0, i - 1});
   // Nodes whose numbers, and those of their dependencies, need more than 16 bits.
   nodes.copy_on_device(memory, 8, memory, 0, 1, {count - 3});
   nodes.copy_on_device(memory, 9, memory, 8, 1, {count - 2});
@@ -293,14 +298,17 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     5, 68, GraphUpdates, TheLastOfSeveralCounts,
     "Of several updates of one node between two launches the last one counts, also while earlier launches "
-    "wait, which keep their parameters.") {
+    "wait, which keep their parameters; also after 65,530 launches.") {
   needs(WEIR_CAP_GRAPHS);
   constexpr std::uint8_t launches = 12;
-  const Memory values(launches), logs(launches);
+  const Memory values(launches);
   const Stream stream;
   GraphNodes nodes;
   nodes.fill<std::uint8_t>(values, 0, 1, 0);
   const Graph graph = nodes.make();
+  // The later ones are numbered from 65,530 on.
+  for (int i = 0; i < 65'530; ++i) launch(graph, stream);
+  stream.synchronize();
   Bytes expected;
   {
     Delay delay(stream);
@@ -319,7 +327,8 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(same_bytes(values.read(), expected))
       << "launch i was submitted after 1 to 4 updates, the last of which writes 10 i + its number into byte "
          "i. Look "
-         "first at what graph_update does while launches are pending";
+         "first at what graph_update does while launches are pending, and at the width of the number of "
+         "launches";
 }
 
 WEIR_REQUIREMENT(5, 70, GraphUpdates, AnEndedLaunchFreesNoOther,

@@ -219,12 +219,13 @@ WEIR_REQUIREMENT(
     "nothing.") {
   const Stream waiting;
   const bool timed = has(WEIR_CAP_TIMED_EVENTS);
-  expect_flat("event_create, event_record twice, stream_wait_event, event_synchronize, event_destroy", often,
-              [&] {
+  expect_flat("event_create, event_record three times, stream_wait_event, event_synchronize, event_destroy",
+              often, [&] {
                 const Stream stream;
                 const Event event(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN), plain;
                 event.record(waiting);
                 event.record(stream);
+                plain.record(stream);
                 plain.record(stream);
                 waiting.wait(event);
                 waiting.wait(plain);

@@ -116,6 +116,10 @@ WEIR_REQUIREMENT(
           weir_allocation(b), std::uint64_t{0}, std::uint64_t{101});
   refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), std::uint64_t{0},
           weir_allocation(a), std::uint64_t{50}, std::uint64_t{51});
+  refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), std::uint64_t{0},
+          weir_allocation(a), std::uint64_t{101}, std::uint64_t{0});
+  refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), std::uint64_t{201},
+          weir_allocation(a), std::uint64_t{0}, std::uint64_t{0});
   stream.synchronize();
   EXPECT_TRUE(same_bytes(a.read(), pattern(100)));
   EXPECT_TRUE(same_bytes(b.read(), pattern(200)));

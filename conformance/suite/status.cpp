@@ -75,6 +75,32 @@ WEIR_REQUIREMENT(0, 46, Status, SuccessLeavesItUntouched,
   check(table().stream_destroy(stream, &status));
 }
 
+WEIR_REQUIREMENT(2, 96, Status, MayBeNullInRefusals,
+                 "Refused calls of streams, events, memory and copies accept a null status.") {
+  const Stream stream;
+  const Memory memory(64), other(64);
+  const weir_memory_options nothing = memory_options(0);
+  const std::uint8_t pattern[3] = {}, from[65] = {};
+  std::uint8_t to[65];
+  weir_allocation allocated = nullptr;
+  weir_event event = nullptr;
+  const auto expect = [](const char* call, weir_result found, weir_result expected = WEIR_ERROR_INVALID) {
+    expect_result(std::string(call) + " without a status", found, expected);
+  };
+  expect("memory_allocate of 0 bytes", table().memory_allocate(device(), &nothing, &allocated, nullptr));
+  expect("copy_to_device past the end", table().copy_to_device(stream, memory, 0, from, 65, nullptr));
+  expect("copy_to_host past the end", table().copy_to_host(stream, to, memory, 0, 65, nullptr));
+  expect("copy_on_device past the end", table().copy_on_device(stream, memory, 1, other, 0, 64, nullptr));
+  expect("fill with a pattern of 3 bytes", table().fill(stream, memory, 0, 63, pattern, 3, nullptr));
+  expect("event_create with unknown flags", table().event_create(device(), 1u << 31, &event, nullptr));
+  void* native = nullptr;
+  if (!has(WEIR_CAP_NATIVE_STREAM))
+    expect("stream_get_native", table().stream_get_native(stream, &native, nullptr), WEIR_ERROR_UNSUPPORTED);
+  if (!has(WEIR_CAP_GRAPHS)) return;
+  weir_graph graph = nullptr;
+  expect("graph_create of 0 nodes", table().graph_create(device(), 0, nullptr, &graph, nullptr));
+}
+
 WEIR_REQUIREMENT(0, 47, Status, OlderTablesClaimNothingNewer,
                  "The table for a host of an older version claims no capability of a later version.") {
   const auto check = [](std::uint32_t newest, std::uint64_t first_unknown) {
@@ -88,6 +114,14 @@ WEIR_REQUIREMENT(0, 47, Status, OlderTablesClaimNothingNewer,
     weir_device_info filled{};
     filled.struct_size = sizeof filled;
     ASSERT_EQ(older->device_get_info(judged().device, &filled, nullptr), WEIR_OK);
+    weir_device_info shorter;
+    std::memset(&shorter, 0x5a, sizeof shorter);
+    shorter.struct_size = 8;
+    ASSERT_EQ(older->device_get_info(judged().device, &shorter, nullptr), WEIR_OK);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&shorter);
+    for (std::size_t i = 8; i < sizeof shorter; ++i)
+      ASSERT_EQ(bytes[i], 0x5a) << "the device_get_info of the table for a host of version 1."
+                                << WEIR_ABI_MINOR(newest) << " wrote byte " << i << "; struct_size was 8";
     for (std::uint64_t bit = first_unknown; bit; bit <<= 1)
       EXPECT_FALSE(filled.capabilities & bit)
           << "a host of version 1." << WEIR_ABI_MINOR(newest) << " negotiated a table of version 1."

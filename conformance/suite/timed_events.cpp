@@ -202,6 +202,23 @@ WEIR_REQUIREMENT(
       << "at most " << nanoseconds(after - interval.before) << advice;
 }
 
+WEIR_REQUIREMENT(2, 97, TimedEvents, StayRecordedHoweverOften,
+                 "event_elapsed measures events that were recorded 256 and 65,536 times.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream stream;
+  for (const int times : {256, 65'536}) {
+    const Event event(WEIR_EVENT_TIMED);
+    for (int i = 0; i < times; ++i) event.record(stream);
+    event.synchronize();
+    double measured = 1;
+    weir_status status = new_status();
+    EXPECT_EQ(table().event_elapsed(event, event, &measured, &status), WEIR_OK)
+        << "for an event that was recorded " << times << " times: " << status.message
+        << ". Look first at the width of the number of its records";
+    EXPECT_EQ(measured, 0) << "between an event and itself";
+  }
+}
+
 WEIR_REQUIREMENT(2, 63, TimedEvents, NeverRecordedIsInvalid,
                  "event_elapsed returns WEIR_ERROR_INVALID if an event was never recorded.") {
   needs(WEIR_CAP_TIMED_EVENTS);

@@ -2,6 +2,7 @@
 // `weir compile`: translates kernels in text form to a code object, to an intermediate text form, or to a
 // pack.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -52,7 +53,10 @@ int make_pack(const CompileOptions& options) {
         "a pack needs its targets; add --target FORMAT:CPU for each, such as "
         "elf-x86_64:x86-64-v3, ptx:sm_70 or hsaco:gfx942");
   PackBuilder builder;
-  for (const std::string& words : options.targets) {
+  std::vector<std::string> targets;  // the better ones first
+  for (const std::string& words : options.targets)
+    if (std::ranges::find(targets, words) == targets.end()) targets.push_back(words);
+  for (const std::string& words : targets) {
     CompileTarget target = parse_target(words);
     if (options.assumptions.empty()) builder.add_target(target);
     for (const std::string& assume : options.assumptions) {
@@ -68,7 +72,7 @@ int make_pack(const CompileOptions& options) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
   std::printf("%s: %s for %s, %ju bytes\n", options.output.c_str(),
-              count(pack.kernels().size(), "kernel").c_str(), count(options.targets.size(), "target").c_str(),
+              count(pack.kernels().size(), "kernel").c_str(), count(targets.size(), "target").c_str(),
               static_cast<std::uintmax_t>(std::filesystem::file_size(options.output)));
   return 0;
 }

@@ -92,14 +92,15 @@ std::string cpuinfo_field(const char* field) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(field))
-      if (const std::size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+      if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
   return {};
 }
 
 /// Reads a setting into `out`, or stores the fault in `refusal`.
 void read_setting(const char* name, unsigned max_value, unsigned& out, std::string& refusal) {
   const char* text = secure_getenv(name);
-  if (!text) return;
+  if (!text || !*text) return;
   char* end = nullptr;
   const unsigned long value = std::strtoul(text, &end, 10);
   if (*text >= '0' && *text <= '9' && *end == '\0' && std::strlen(text) < 9 && value >= 1 &&
@@ -108,8 +109,9 @@ void read_setting(const char* name, unsigned max_value, unsigned& out, std::stri
     return;
   }
   if (!refusal.empty()) refusal += "; ";
-  refusal += std::string(name) + " is '" + std::string(text).substr(0, 64) +
-             "'; expected a whole number from 1 to " + std::to_string(max_value) + "; correct it or unset it";
+  refusal += std::string(name) + " is '" + std::string(text).substr(0, 64) + "'; expected " +
+             (max_value == 1 ? "1" : "a whole number from 1 to " + std::to_string(max_value)) +
+             "; correct it or unset it";
 }
 
 Machine look_at_machine() {
@@ -122,6 +124,7 @@ Machine look_at_machine() {
   machine.threads = std::min(machine.cores, max_threads);
   read_setting("WEIR_CPU_THREADS", max_threads, machine.threads, machine.refusal);
   read_setting("WEIR_CPU_DEVICES", max_devices, machine.devices, machine.refusal);
+  read_setting("WEIR_CPU_PERF_MAP", 1, machine.perf_map, machine.refusal);
   return machine;
 }
 

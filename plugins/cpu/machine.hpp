@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources that the machine and the environment grant: cores, memory, and the two settings of the
+// The resources that the machine and the environment grant: cores, memory, and the settings of the
 // driver.
 #pragma once
 
@@ -9,9 +9,10 @@
 namespace weir::cpu {
 
 struct Machine {
-  unsigned cores = 1;    ///< available to this process: affinity and control group
-  unsigned threads = 1;  ///< cores, or WEIR_CPU_THREADS
-  unsigned devices = 1;  ///< WEIR_CPU_DEVICES
+  unsigned cores = 1;        ///< available to this process: affinity and control group
+  unsigned threads = 1;      ///< cores, or WEIR_CPU_THREADS
+  unsigned devices = 1;      ///< WEIR_CPU_DEVICES
+  unsigned perf_map = 0;     ///< WEIR_CPU_PERF_MAP: 1 if a map of the kernels' names is written
   std::uint64_t memory = 0;  ///< bytes: physical, or the control group's limit
   std::string name;          ///< of the processor
   std::string vendor;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kernels that wait for each other can only finish when they run concurrently.
+#include <immintrin.h>
+
 #include <algorithm>
 #include <set>
 #include <thread>
@@ -146,6 +148,30 @@ TEST(ConcurrencyDeathTest, MoreThreadsThanCoresRunAtOnce) {
       most = std::max(most, threads_of_grid(threads, cores + 1));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_GT(most, cores);
+  });
+}
+
+// Threads inherit the environment of the one that starts them, and oneTBB passes it on.
+TEST(ConcurrencyDeathTest, BlocksDoNotInheritTheFloatingPointEnvironment) {
+  in_fresh_process("WEIR_CPU_THREADS", "4", [] {
+    constexpr unsigned flush_denormals = 0x8040, blocks = 4;
+    kernels();
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | flush_denormals);
+    std::size_t threads = 0;
+    float quotients[blocks] = {};
+    for (int round = 0; round < 20 && threads < blocks; ++round) {
+      std::uint32_t ran[blocks] = {}, arrived = 0;
+      Stream stream;
+      stream.launch(kernels().tell_thread, ThreadArguments{ran, &arrived, blocks, 1'000'000'000, quotients},
+                    blocks);
+      stream.synchronize();
+      threads = std::set<std::uint32_t>(ran, ran + blocks).size();
+    }
+    EXPECT_EQ(_mm_getcsr() & ~0x3fu, (before | flush_denormals) & ~0x3fu);
+    _mm_setcsr(before);
+    EXPECT_EQ(threads, blocks);
+    for (const float quotient : quotients) EXPECT_EQ(quotient, 1e-39f);
   });
 }
 

@@ -290,11 +290,23 @@ TEST(SettingsDeathTest, TheLastCloseWaitsForStreamsThatWereDestroyedAtWork) {
 }
 
 TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
-  for (const char* value : {"0", "17", "two", "", "-1", "3x"})
-    in_fresh_process("WEIR_CPU_DEVICES", value, [] {
+  for (const char* value : {"0", "17", "two", " ", "-1", "3x"})
+    for (const char* setting : {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP"}) {
+      if (std::string(setting) == "WEIR_CPU_THREADS" && std::string(value) == "17") continue;
+      in_fresh_process(setting, value, [setting] {
+        std::uint32_t count = 0;
+        const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
+        EXPECT_NE(message.find(setting), std::string::npos) << message;
+      });
+    }
+}
+
+TEST(SettingsDeathTest, AnEmptySettingIsAnUnsetOne) {
+  for (const char* setting : {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP"})
+    in_fresh_process(setting, "", [] {
       std::uint32_t count = 0;
-      const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
-      EXPECT_NE(message.find("WEIR_CPU_DEVICES"), std::string::npos) << message;
+      call(table().device_count, &count);
+      EXPECT_EQ(count, 1u);
     });
 }
 

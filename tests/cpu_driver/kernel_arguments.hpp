@@ -54,4 +54,5 @@ struct ThreadArguments {
   std::uint32_t* arrived = nullptr;  // counts the blocks that have begun; null: blocks do not wait
   std::uint32_t awaited = 0;         // each block waits until so many have begun
   std::uint64_t nanoseconds = 0;     // or so much time has passed
+  float* quotients = nullptr;        // set to 1e-38f / 10 by each block, unless null
 };

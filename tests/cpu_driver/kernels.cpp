@@ -89,6 +89,10 @@ KERNEL tell_thread(const void* opaque, const weir_cpu_run* run) {
         sched_yield();  // the awaited threads may need this core
     }
     arguments.threads[block] = static_cast<std::uint32_t>(gettid());
+    if (arguments.quotients) {
+      const volatile float tiny = 1e-38f, ten = 10;
+      arguments.quotients[block] = tiny / ten;
+    }
   }
 }
 

@@ -240,7 +240,7 @@ void RandomStatements::access(Block& out, bool set) {
   if (v.owner != block_ && block_ >= 0) return;
   set = set && v.in_loop;
   std::vector<ValueId> operands;
-  if (v.count > 1) {
+  if (v.count > 1 || c_.chance(4)) {
     const ValueId any = operand(out, ScalarType::i64);
     operands.push_back(wild() ? any : modulo(out, any, v.count));
   }

@@ -46,6 +46,8 @@ TEST(SearchPath, ServesProgramsThatHoldTheLibrary) {
   SearchInputs from = search_inputs();
   from.own_library = "/opt/weir/bin/program";
   EXPECT_THAT(searched(from), testing::Contains("/opt/weir/" WEIR_LIBDIR "/weir/drivers"));
+  from.own_library = "/opt/weir/lib/weir/weir-probe";
+  EXPECT_THAT(searched(from), testing::Contains("/opt/weir/lib/weir/drivers"));
 }
 
 TEST(SearchPath, NeverHoldsTheCurrentFolder) {

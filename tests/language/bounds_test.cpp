@@ -132,5 +132,49 @@ TEST(FarIndices, FailInMergedLoops) {
   expect_refused(merged, "(D)", x, y);
 }
 
+// An array of one element has no second one, in a loop, between loops and in a group.
+TEST(FarIndices, OfArraysOfOneElementFailTheLaunch) {
+  const Kernel loop{"far",
+                    [](View<float> y, Index far) {
+                      range_for(y.size(), [&](Index i) {
+                        LocalArray<float, 1> one;
+                        one[far] = 3.0f;
+                        y[i] = one[0];
+                      });
+                    },
+                    checked};
+  const Kernel outside{"far",
+                       [](View<float> y, Index far) {
+                         LocalArray<float, 1> one;
+                         one[far] = 3.0f;
+                         range_for(y.size(), [&](Index i) { y[i] = one[far]; });
+                       },
+                       checked};
+  const Kernel group{"far",
+                     [](View<float> y, Index far) {
+                       group_for(groups(y.size() / 8), threads<8>, [&](Index g, Index t) {
+                         Shared<float, 1> one;
+                         if_(t == 0, [&] { one[far] = 3.0f; });
+                         barrier();
+                         y[g * 8 + t] = one[0];
+                       });
+                     },
+                     checked};
+  Stream stream = tested().create_stream();
+  for (const auto* kernel : {&loop, &outside, &group}) {
+    auto y = tested().array<float>(stream, 64);
+    y.fill(stream, 0.0f);
+    (*kernel)(stream, y, 0);
+    EXPECT_EQ(y.to_host(stream), std::vector<float>(64, 3.0f));
+    for (const std::int64_t far : {1, -1}) {
+      (*kernel)(stream, y, far);
+      const Error error = thrown_by([&] { stream.synchronize(); });
+      EXPECT_EQ(error.code(), ErrorCode::assertion);
+      EXPECT_THAT(error.what(), testing::HasSubstr("index (" + std::to_string(far) + ") is outside a "));
+      EXPECT_THAT(error.what(), testing::HasSubstr("of extents (1)"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

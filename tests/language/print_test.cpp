@@ -42,6 +42,25 @@ TEST(Print, ShowsValuesOfEveryType) {
   EXPECT_THAT(taken.take(), IsEmpty());
 }
 
+// Each is what std::format writes.
+TEST(Print, AlignsAsTheStandardDoes) {
+  TakenLines taken;
+  const Stream stream = tested().create_stream();
+  const Kernel kernel{"aligned", [](View<float> f, View<std::int32_t> n) {
+                        print("[{:x^#010g}] [{:>+09}] [{:x> 020}]", f[0], f[1], f[2]);
+                        print("[{:7.1F}] [{:<7f}] [{:014e}] [{:8}]", f[3], f[4], f[3], f[4]);
+                        print("[{:*<06}] [{:06}] [{:^+06d}] [{:#06x}]", n[0], n[0], n[0], n[0]);
+                      }};
+  const auto f =
+      upload<float>({-0.0f, 1e-7f, 251.36f, -std::numeric_limits<float>::infinity(), std::nanf("")});
+  const auto n = upload<std::int32_t>({42});
+  kernel(stream, f, n);
+  stream.synchronize();
+  EXPECT_THAT(taken.take(), ElementsAre("[x-0.00000x] [   +1e-07] [xxxxxxxxxxxxx 251.36]",
+                                        "[   -INF] [nan    ] [          -inf] [     nan]",
+                                        "[42****] [000042] [ +42  ] [0x002a]"));
+}
+
 // The lines of each iteration, in the order of the iterations, as the interpreter gives them.
 Lines lines_of_iterations(std::int64_t n) {
   Lines lines;

@@ -138,6 +138,50 @@ TEST_F(Compiled, TasksRunFromATaskListAsTheProgramItself) {
   EXPECT_EQ(failure_of(kernel.program(), std::as_bytes(std::span(bytes))), "");
 }
 
+// Their grids have four blocks, of which one runs them.
+TEST_F(Compiled, StatementsBetweenLoopsAndAfterReductionsRunOnceInAnyGrid) {
+  const Kernel kernel{"between", [](View<std::int64_t> x) {
+                        x[0] += 1;
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * 2; });
+                        x[1] += 1;
+                        x[2] += reduce_sum(x.size(), [&](Index i) { return x[i]; });
+                      }};
+  const auto ours = device.array<std::int64_t>(stream, 300), theirs = device.array<std::int64_t>(stream, 300);
+  ours.fill(stream, 5), theirs.fill(stream, 5);
+  kernel(stream, ours);
+  list_of(compile_for_device(kernel.program()), {theirs}, {{300}}).launch(stream);
+  EXPECT_EQ(theirs.to_host(stream), ours.to_host(stream));
+}
+
+TEST(CompiledForThisMachine, CodeLoadsInTheCpuDriver) {
+  const Kernel kernel{"plain", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); }};
+  const CompiledProgram code = compile(kernel.program(), {});
+  EXPECT_THAT(code.target, testing::StartsWith("x86-64-v"));
+  EXPECT_NO_THROW(open("cpu").load_module({code.format, code.target, code.bytes, "plain"}));
+}
+
+TEST_F(Compiled, RepeatsAreOneTask) {
+  const Kernel one{"one", [](View<std::int64_t> x) {
+                     repeat(3, [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] * 2 + k; }); });
+                   }};
+  const Kernel nested{"nested", [](View<std::int64_t> x) {
+                        repeat(2, [&](Index k) {
+                          repeat(3, [&](Index) { range_for(x.size(), [&](Index i) { x[i] += k + 1; }); });
+                        });
+                      }};
+  const Kernel statement{"statement", [](View<std::int64_t> x) { repeat(3, [&](Index) { x[0] += 2; }); }};
+  for (const auto* kernel : {&one, &nested, &statement}) {
+    const auto ours = device.array<std::int64_t>(stream, 300),
+               theirs = device.array<std::int64_t>(stream, 300);
+    ours.fill(stream, 5), theirs.fill(stream, 5);
+    (*kernel)(stream, ours);
+    const CompiledProgram code = compile_for_device(kernel->program());
+    EXPECT_EQ(code.tasks.size(), 1u);
+    list_of(code, {theirs}, {{300}}).launch(stream);
+    EXPECT_EQ(theirs.to_host(stream), ours.to_host(stream)) << kernel->program().name();
+  }
+}
+
 TEST_F(Compiled, TheSameKeyGivesTheSameRandomNumbers) {
   const Kernel kernel{"noise",
                       [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = random<float>(); }); }};

@@ -34,6 +34,23 @@ TEST(Library, NamesAllThatWasTried) {
   }
 }
 
+TEST(Library, NamesTheVariableThatChoseIt) {
+  ASSERT_EQ(setenv("WEIR_TEST_LIBRARY", "/nowhere/libc.so.6", 1), 0);
+  const char* const names[] = {"libc.so.6"};
+  try {
+    Library::open("WEIR_TEST_LIBRARY", names);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
+    EXPECT_EQ(std::string(failure.message),
+              "WEIR_TEST_LIBRARY names /nowhere/libc.so.6, which cannot be opened (cannot open shared object "
+              "file: No such file or directory); correct the variable or unset it");
+  }
+  ASSERT_EQ(setenv("WEIR_TEST_LIBRARY", "", 1), 0);
+  EXPECT_NE(Library::open("WEIR_TEST_LIBRARY", names).symbol("getpid"), nullptr);
+  ASSERT_EQ(unsetenv("WEIR_TEST_LIBRARY"), 0);
+}
+
 TEST(Library, GroupsTheNamesThatFailForOneReason) {
   try {
     Library::open({"libweir-absent.so.1", "/proc/self/cmdline", "libweir-absent.so"});

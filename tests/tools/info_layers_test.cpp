@@ -53,6 +53,15 @@ TEST_F(InfoLayers, StandBelowEachDriverFromTheProgramDown) {
                         "nearest to the program\n"));
 }
 
+TEST_F(InfoLayers, AreFoundNextToTheDriversWithoutAVariable) {
+  const ProgramResult result =
+      run_program({tool(), "info"}, {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent",
+                                     "XDG_DATA_HOME", "XDG_CACHE_HOME=" + (folder.path() / "cache").string(),
+                                     "WEIR_LAYERS=validate", "WEIR_LAYER_PATH"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("  layers        validate"));
+}
+
 TEST_F(InfoLayers, OfEachDriverAreInTheJsonReport) {
   const ProgramResult result = info("validate,fault:call=kernel_launch:nth=3", {"--json"});
   ASSERT_EQ(result.status, 0) << result.err;
@@ -102,6 +111,13 @@ TEST_F(InfoLayers, WhereThereAreNoneTheFoldersAreNamed) {
       result.err,
       AllOf(HasSubstr("asks for the layer 'fault', which is not installed; no layer was found in"),
             HasSubstr((folder.path().parent_path() / "layers").string()), HasSubstr("install weir-tools")));
+}
+
+// proves R35
+TEST_F(InfoLayers, RelativeFoldersAreRefused) {
+  const ProgramResult result = info("validate", {}, "layers");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("WEIR_LAYER_PATH has the folder 'layers'; expected absolute folders"));
 }
 
 // proves R35

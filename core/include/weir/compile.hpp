@@ -66,8 +66,7 @@ struct CompiledProgram {
     std::string symbol;
     std::int32_t region = -1;  ///< -1 outside regions
     std::int32_t block = -1;
-    std::array<std::uint32_t, 3> block_threads{1, 1, 1};  ///< to launch it with; grids may be of any size,
-                                                          ///< and are 1 where `lowering` is serial or phases
+    std::array<std::uint32_t, 3> block_threads{1, 1, 1};  ///< to launch it with; grids may be of any size
     std::uint32_t shared_bytes = 0;                       ///< dynamic, per block
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
     std::vector<Argument> arguments;                      ///< the fields of the argument block, by offset

@@ -21,7 +21,8 @@ WEIR_API std::vector<std::filesystem::path> driver_search_path();
 WEIR_API std::vector<std::filesystem::path> communicator_search_path();
 
 /// The folders that are searched for layers, in order: WEIR_LAYER_PATH (colon separated), then `layers` next
-/// to each folder of the driver search path. An elevated process ignores the environment.
+/// to each folder of the driver search path. An elevated process ignores the environment. Throws
+/// Error{invalid} if WEIR_LAYER_PATH has a relative folder.
 WEIR_API std::vector<std::filesystem::path> layer_search_path();
 
 /// The kind of a plugin.

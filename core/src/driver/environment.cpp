@@ -55,7 +55,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view name, std::string_view
     }
   }
   if (error != std::errc() || rest != end)
-    refuse_environment(name, value, "a number of bytes, as in 268435456, 256M or 0");
+    refuse_environment(name, value, "a number of bytes, as in 268435456 or 256M");
   return bytes;
 }
 

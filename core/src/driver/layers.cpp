@@ -202,7 +202,13 @@ std::vector<fs::path> layer_search_path() try {
   if (const char* text = std::getenv("WEIR_LAYER_PATH"); text && !process_is_elevated())
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
-      add(fs::path(rest.substr(0, colon)));
+      const std::string_view folder = rest.substr(0, colon);
+      if (!folder.empty() && folder.front() != '/')
+        throw LayersError(
+            fmt::format("the environment variable WEIR_LAYER_PATH has the folder '{}'; expected "
+                        "absolute folders, separated by colons",
+                        folder));
+      add(fs::path(folder));
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
   for (const fs::path& folder : driver_search_path()) add(folder.parent_path() / "layers");

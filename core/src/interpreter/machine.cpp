@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 
 #include "ir/evaluate.hpp"
 #include "ir/groups.hpp"
@@ -83,6 +84,7 @@ void Machine::start(std::uint32_t values, std::uint32_t locals, std::uint64_t st
 }
 
 void Machine::run_kernel(std::uint64_t steps) {
+  const sdk::DefaultFloatingPoint floating_point;  // as on a device
   start(kernel_.value_count, kernel_.local_count, steps);
   block(kernel_.body);
 }

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <weir/element.hpp>
 
@@ -32,7 +33,12 @@ bool is_decimal(std::string_view text) noexcept {
 template <class T>
 std::optional<T> real(std::string_view text) noexcept {
   if (const auto infinite = finite_or_infinite(text)) return static_cast<T>(*infinite);
-  return is_decimal(text) ? whole<T>(text) : std::nullopt;
+  if (!is_decimal(text)) return std::nullopt;
+  const auto value = whole<T>(text);
+  if (value) return value;
+  // from_chars refuses small numbers that round to 0, as it refuses large ones.
+  const auto wide = whole<long double>(text);
+  return wide && std::abs(*wide) < 1 ? std::optional<T>(static_cast<T>(*wide)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> integer_bits(std::string_view text, ScalarType type) noexcept {

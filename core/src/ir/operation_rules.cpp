@@ -378,15 +378,14 @@ class Rules {
   }
 
   std::string local_access(std::size_t others) const {
-    const std::size_t wanted = local_.count == 1 ? 0 : 1;
-    if (types_.size() != wanted + others) {
-      const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
+    const bool single = local_.count == 1;
+    const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
+    if (types_.size() < others || found > 1 || (found == 0 && !single))
       return quoted(s_) +
-             (wanted == 0 ? " of a single local variable takes no index, found "
-                          : " of a local array takes one index, found ") +
+             (single ? " of a local variable takes at most one index, found "
+                     : " of a local array takes one index, found ") +
              std::to_string(found);
-    }
-    if (auto wrong = indices(types_.first(wanted), "an index"); !wrong.empty()) return wrong;
+    if (auto wrong = indices(types_.first(found), "an index"); !wrong.empty()) return wrong;
     if (others > 0 && types_.back() != local_.type) {
       return quoted(s_) + " takes a value of the local variable's type " + name(local_.type) + ", found " +
              name(types_.back());

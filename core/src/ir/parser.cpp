@@ -396,7 +396,7 @@ class Parser {
     s.type = in_.type();
     s.immediate = 1;
     if (in_.accept_mark('[')) {
-      s.immediate = in_.number(max_local_bytes, "a number of elements");
+      s.immediate = in_.number(max_local_bytes, "a number of elements", 1);
       in_.expect_mark(']', "after the number of elements");
     }
   }
@@ -498,7 +498,7 @@ class Parser {
     in_.expect_mark(')', "after the bounds of each index");
     if (s.op == Op::parallel && in_.accept_word("group")) {
       std::vector<std::uint64_t> extents;
-      do extents.push_back(in_.number(max_group_threads, "a number of threads"));
+      do extents.push_back(in_.number(max_group_threads, "a number of threads", 1));
       while (extents.size() < max_rank && in_.accept_mark(','));
       set_group(s, extents);
     }

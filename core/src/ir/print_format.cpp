@@ -15,6 +15,16 @@ std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
+bool is_align(char c) {
+  return c == '<' || c == '>' || c == '^';
+}
+
+/// The characters of [[fill]align].
+std::size_t alignment_length(std::string_view specification) {
+  if (specification.size() > 1 && is_align(specification[1])) return 2;
+  return !specification.empty() && is_align(specification[0]) ? 1 : 0;
+}
+
 /// Reads [[fill]align][sign][#][0][width][.precision][type].
 class Specification {
  public:
@@ -23,10 +33,7 @@ class Specification {
   /// The part of the specification that values of `type` do not support, or "".
   std::string refused_for(ScalarType type) {
     const bool boolean = type == ScalarType::boolean, real = is_float(type);
-    if (rest_.size() > 1 && is_align(rest_[1]))
-      rest_.remove_prefix(2);
-    else if (!rest_.empty() && is_align(rest_[0]))
-      rest_.remove_prefix(1);
+    rest_.remove_prefix(alignment_length(rest_));
     const std::string_view sign = take_any("+- ");
     if (!sign.empty() && (boolean || !(real || is_signed(type)))) return "the sign " + in_quotes(sign);
     if (const auto mark = take_any("#"); !mark.empty() && boolean) return in_quotes(mark);
@@ -43,8 +50,6 @@ class Specification {
   }
 
  private:
-  static bool is_align(char c) { return c == '<' || c == '>' || c == '^'; }
-
   std::string_view take_any(std::string_view characters) {
     const std::size_t count = !rest_.empty() && characters.find(rest_[0]) != std::string_view::npos;
     const std::string_view taken = rest_.substr(0, count);
@@ -102,6 +107,14 @@ PrintFormat parse_print_format(std::string_view text) {
     i = end;
   }
   return format;
+}
+
+std::string specification_of(const std::string& text, ScalarType type) {
+  const std::size_t alignment = alignment_length(text);
+  const std::size_t zero = text.find_first_not_of("+- #", alignment);
+  const bool pads = zero != std::string::npos && text[zero] == '0';
+  if (alignment != 0) return pads ? text.substr(0, zero) + text.substr(zero + 1) : text;
+  return pads || !is_float(type) ? text : '>' + text;
 }
 
 std::string print_format_text(std::span<const PrintPiece> pieces) {

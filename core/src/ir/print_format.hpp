@@ -25,6 +25,10 @@ struct PrintFormat {
 
 PrintFormat parse_print_format(std::string_view text);
 
+/// The specification as {fmt} 9 must read it to write what std::format writes for a value of `type`: no
+/// padding by zeros next to an alignment, and infinities and NaN aligned as other numbers are.
+std::string specification_of(const std::string& text, ScalarType type);
+
 /// A format that parses to these pieces.
 std::string print_format_text(std::span<const PrintPiece> pieces);
 

@@ -44,9 +44,10 @@ void TokenStream::expect_word(std::string_view word, std::string_view where) {
   if (!accept_word(word)) fail("'" + std::string(word) + "' " + std::string(where));
 }
 
-std::uint64_t TokenStream::number(std::uint64_t limit, const std::string& what) {
+std::uint64_t TokenStream::number(std::uint64_t limit, const std::string& what, std::uint64_t least) {
   const auto value = token_.kind == Kind::number ? unsigned_number(token_.text, limit) : std::nullopt;
-  if (!value) fail(what + " from 0 to " + std::to_string(limit));
+  if (!value || *value < least)
+    fail(what + " from " + std::to_string(least) + " to " + std::to_string(limit));
   advance();
   return *value;
 }

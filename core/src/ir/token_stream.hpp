@@ -36,7 +36,7 @@ class TokenStream {
   bool accept_word(std::string_view word);
   void expect_word(std::string_view word, std::string_view where);
 
-  std::uint64_t number(std::uint64_t limit, const std::string& what);
+  std::uint64_t number(std::uint64_t limit, const std::string& what, std::uint64_t least = 0);
   std::string string(const std::string& what);
   ScalarType type();
 

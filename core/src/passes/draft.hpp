@@ -68,6 +68,7 @@ struct TopLocal {
   std::uint32_t segment = nowhere;             ///< one that uses it
   bool read = false;                           ///< read in any segment; otherwise its assignments are dropped
   bool shared = false;                         ///< used by several segments; in scratch memory
+  bool indexed = false;                        ///< by any access
   std::uint32_t offset = 0;                    ///< in scratch memory
 };
 

@@ -211,7 +211,9 @@ class Planner {
       tasks += tasks_of(s, next);
       end = next;
     }
-    return tasks > 1 || (end != i && begins_with_device_repeat(first, bounds)) ? end : i;
+    const bool repeats = options_.each_once ? first.kind == Segment::Kind::repeat_begin
+                                            : begins_with_device_repeat(first, bounds);
+    return tasks > 1 || (end != i && repeats) ? end : i;
   }
 
   bool begins_with_device_repeat(const Segment& first, Bounds& bounds) const {

@@ -97,6 +97,7 @@ class Needs {
     if (local.declaration == nullptr) return;
     if (local.segment == nowhere) local.segment = segment_;
     if (local.segment != segment_) local.shared = true;
+    local.indexed |= s.operands.size() > (s.op == Op::set ? 1u : 0u);
     LocalUse& use = draft_.segments[segment_].locals[s.index];
     use.declared = use.declared || s.op == Op::local;
     use.set = use.set || s.op == Op::set;

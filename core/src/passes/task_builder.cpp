@@ -189,7 +189,7 @@ bool TaskBuilder::in_scratch(std::uint32_t local) const {
 // then covers the copy.
 bool TaskBuilder::mirrored(std::uint32_t local) const {
   const TopLocal& l = draft_.locals[local];
-  return l.shared && l.declaration->immediate > 1 && draft_.kernel->options.check_bounds;
+  return l.shared && l.indexed && draft_.kernel->options.check_bounds;
 }
 
 // A parallel loop cannot set outer variables, so one read before the loop serves all iterations.
@@ -303,7 +303,10 @@ void TaskBuilder::access_scratch(const Statement& s, Block& out) {
   access.type = s.type;
   access.immediate = draft_.locals[s.index].offset;
   access.location = s.location;
-  for (const ValueId id : s.operands) access.operands.push_back(values_[id]);
+  const bool single = draft_.locals[s.index].declaration->immediate == 1;  // its only index is 0
+  if (s.op == Op::set || !single)
+    for (const ValueId id : single ? std::span(s.operands).last(1) : std::span(s.operands))
+      access.operands.push_back(values_[id]);
   if (s.result != ir::no_value) access.result = define(s.result);
   out.statements.push_back(std::move(access));
 }

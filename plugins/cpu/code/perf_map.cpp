@@ -10,16 +10,10 @@
 #include <cstdlib>
 #include <weir/sdk/file_size_signal.hpp>
 
+#include "machine.hpp"
+
 namespace weir::cpu {
 namespace {
-
-bool is_wanted() noexcept {
-  static const bool wanted = [] {
-    const char* text = secure_getenv("WEIR_CPU_PERF_MAP");
-    return text && std::string_view(text) == "1";
-  }();
-  return wanted;
-}
 
 /// Opens a regular file of this user; refuses a different object that another user may have created under
 /// that name.
@@ -37,7 +31,7 @@ int open_map() noexcept {
 }  // namespace
 
 void write_perf_map(const ElfFile& file, const std::byte* bias, const std::string& name) noexcept try {
-  if (!is_wanted()) return;
+  if (!Machine::get().perf_map) return;
   std::string lines;
   for (const ElfFile::Symbol& symbol : file.symbols()) {
     if (!symbol.defined || symbol.type != STT_FUNC || symbol.bytes == 0) continue;

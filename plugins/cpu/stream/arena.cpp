@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 
 namespace weir::cpu {
 
@@ -19,14 +20,15 @@ using Limit = tbb::global_control;
 }  // namespace
 
 struct Arena::Impl {
-  /// Allows more threads than cores, where WEIR_CPU_THREADS asks for them. oneTBB would ignore the others, and
-  /// write a warning to the program's standard error.
+  /// Allows more threads than cores, where WEIR_CPU_THREADS asks for them. oneTBB would ignore the others,
+  /// and write a warning to the program's standard error.
   std::optional<Limit> limit;
   tbb::task_arena arena;
 };
 
 void Arena::initialize() {
   if (std::exchange(tried_, true)) return;
+  const sdk::DefaultFloatingPoint floating_point;  // oneTBB gives its threads that of this one
   auto impl = std::make_unique<Impl>();
   const std::size_t threads = helpers_ + 1;
   if (Limit::active_value(Limit::max_allowed_parallelism) < threads)

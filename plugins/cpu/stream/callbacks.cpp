@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 #include <weir/sdk/thread.hpp>
 
 #include "stream/scheduler.hpp"
@@ -46,7 +47,10 @@ void Callbacks::call(const Call& call) noexcept {
     const std::lock_guard lock(mutex_);
     inside.next = std::exchange(inside_, &inside);
   }
-  call.function(call.user);
+  {
+    const sdk::DefaultFloatingPoint floating_point;
+    call.function(call.user);
+  }
   {
     const std::lock_guard lock(mutex_);
     Inside** link = &inside_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 
 #include "graph/graph.hpp"
 #include "stream/arena.hpp"
@@ -90,6 +91,9 @@ void Scheduler::flush(Stream& stream) noexcept {
 // Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller
 // owns the stream and gives up the ownership. The streams that were resumed last are returned in `resumed`.
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
+  // Threads of the host drain while they wait, and workers have the environment of the thread that created
+  // the first stream.
+  const sdk::DefaultFloatingPoint floating_point;
   const bool takes_turns = limit == Stream::no_mark;
   const std::uint64_t began = takes_turns ? __rdtsc() : 0;
   for (unsigned operations = 0;; ++operations) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <weir/sdk/floating_point.hpp>
+
 #include "driver.hpp"
 
 namespace weir::vulkan {
@@ -94,7 +96,10 @@ void Stream::record(Event& event) {
 void Stream::host_callback(weir_host_callback callback, void* user) {
   std::lock_guard lock(line->recording);
   device->check_present();
-  line->append_host([callback, user] { callback(user); });
+  line->append_host([callback, user] {
+    const sdk::DefaultFloatingPoint floating_point;
+    callback(user);
+  });
 }
 
 }  // namespace weir::vulkan

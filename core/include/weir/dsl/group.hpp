@@ -99,8 +99,7 @@ class Shared {
 
  public:
   explicit Shared(detail::Where where = detail::Where::current())
-      : place_(detail::emit_shared(detail::scalar_type<T>, detail::component_count<T>, count == 1 ? 2 : count,
-                                   where)) {}
+      : place_(detail::emit_shared(detail::scalar_type<T>, detail::component_count<T>, count, where)) {}
   Shared(const Shared&) = delete;  // capture it by reference
 
   static constexpr std::size_t size() noexcept { return count; }

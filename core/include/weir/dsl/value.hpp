@@ -334,7 +334,7 @@ class LocalArray {
 
  public:
   explicit LocalArray(detail::Where where = detail::Where::current())
-      : place_(detail::emit_local(detail::scalar_type<T>, detail::component_count<T>, declared, where)) {}
+      : place_(detail::emit_local(detail::scalar_type<T>, detail::component_count<T>, N, where)) {}
   LocalArray(const LocalArray&) = delete;  // copy element by element, and capture it by reference
 
   static constexpr std::size_t size() noexcept { return N; }
@@ -348,9 +348,6 @@ class LocalArray {
   }
 
  private:
-  /// In the IR a local of one element takes no index, so that an array of one declares two.
-  static constexpr std::size_t declared = N == 1 ? 2 : N;
-
   detail::Place place_;
 };
 

@@ -26,10 +26,11 @@ Lowering lower_task(llvm::Module& module, const ir::Kernel& kernel, const ir::Ta
   TaskFunction f(module, kernel, task, device, lines);
   Iteration around(f);
   const ReduceScratch scratch{task.partials_offset, task.result_offset};
+  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) stay_in_first_block(f);
   if (task.kind == ir::TaskKind::reduce_final)
     combine_chunks(f, Reduction(f, task.reduce_kind, task.reduce_type, scratch), nullptr);
   if (task.kind == ir::TaskKind::serial) {
-    stay_in_one_thread(f);
+    stay_in_one_thread(f, true);
     f.lowering.take(LoweringPath::serial);
   }
   if (task.kind == ir::TaskKind::phases)

@@ -205,13 +205,10 @@ void lower_phases(TaskFunction& f, Iteration& around) {
     return Phases(f, around).region(f.task.body.statements.back());
   }
   if (f.task.cooperative && !f.device.threads()) f.fail("blocks of this target cannot wait for each other");
-  if (f.task.cooperative) {
+  if (f.task.cooperative)
     f.lowering.take(LoweringPath::grid_phases);
-  } else if (const ThreadModel* threads = f.device.threads()) {  // other blocks return
-    llvm::BasicBlock* first = f.new_block("phases");
-    f.b.CreateCondBr(f.b.CreateICmpEQ(threads->block(f.b), f.i32(0)), first, f.return_block);
-    f.b.SetInsertPoint(first);
-  }
+  else
+    stay_in_first_block(f);
   Phases phases(f, around);
   phases.take_values();
   phases.lower(f.task.body);

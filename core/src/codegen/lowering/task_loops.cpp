@@ -36,6 +36,12 @@ void lower_reduce(TaskFunction& f, const Iteration& around, const ir::Statement&
 
 }  // namespace
 
+void stay_in_first_block(TaskFunction& f) {
+  llvm::BasicBlock* body = f.new_block("first_block");
+  f.b.CreateCondBr(f.device.has_first_block(f.b, *f.function), body, f.return_block);
+  f.b.SetInsertPoint(body);
+}
+
 void stay_in_one_thread(TaskFunction& f, bool of_each_block) {
   if (!f.device.threads()) return;
   const ThreadModel& threads = *f.device.threads();

@@ -68,6 +68,8 @@ class DeviceModel {
   /// One caller's share of n iterations, or of n chunks when they are `whole` (each is expensive).
   virtual Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
                       llvm::Value* n, bool whole) const = 0;
+  /// Whether the caller runs the first block of a launch.
+  virtual llvm::Value* has_first_block(Builder& b, llvm::Function& entry) const = 0;
   /// The share of n parts of a task that one block of a launch runs, with all its threads.
   virtual Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel& kernel,
                                const ir::Task& task, llvm::Value* n) const = 0;

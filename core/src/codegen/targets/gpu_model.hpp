@@ -21,6 +21,9 @@ class GpuModel : public DeviceModel, public ThreadModel {
   const ThreadModel* threads() const final { return this; }
   Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
               llvm::Value* n, bool whole) const final;
+  llvm::Value* has_first_block(Builder& b, llvm::Function&) const final {
+    return b.CreateICmpEQ(block(b), b.getInt32(0));
+  }
   Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
                        llvm::Value* n) const final;
   std::size_t vector_bytes() const final { return 0; }

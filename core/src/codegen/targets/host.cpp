@@ -4,9 +4,10 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
-#include <llvm/TargetParser/SubtargetFeature.h>
 #include <weir/sdk/cpu_kernel.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <mutex>
 #include <weir/error.hpp>
 
@@ -46,11 +47,18 @@ class HostModel final : public DeviceModel {
         no_alias_(target.assumptions.no_alias) {
     initialize_host();
     if (!cpu_.empty() && cpu_ != "native") return;
-    cpu_ = llvm::sys::getHostCPUName().str();
-    llvm::SubtargetFeatures host;
-    for (const auto& feature : llvm::sys::getHostCPUFeatures())
-      host.AddFeature(feature.getKey(), feature.getValue());
-    features_ = host.getString() + (features_.empty() ? "" : "," + features_);
+    // Drivers judge a code object by its processor's name, so that the code must not use more than the name
+    // promises.
+    const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    const auto all = [&](std::initializer_list<const char*> names) {
+      return std::ranges::all_of(names, [&](const char* name) { return host.lookup(name); });
+    };
+    if (!all({"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}))
+      cpu_ = llvm::sys::getHostCPUName().str();  // which make_machine refuses
+    else
+      cpu_ = all({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? "x86-64-v4" : "x86-64-v3";
+    // As the CPU driver chooses for launches.
+    if (all({"avx512vbmi2"})) features_ = "-prefer-256-bit" + (features_.empty() ? "" : "," + features_);
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
@@ -158,6 +166,9 @@ class HostModel final : public DeviceModel {
       return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateShl(unit, shift), n);
     };
     return {bound(first), bound(end), b.getInt64(1)};
+  }
+  Value* has_first_block(Builder& b, llvm::Function& entry) const override {
+    return b.CreateICmpEQ(run_of(b, entry).first, b.getInt64(0));
   }
   // Of few parts, whose number times that of the blocks has 64 bits.
   Share share_of_block(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&,

@@ -86,11 +86,12 @@ SearchInputs current_search_inputs(PluginKind kind) {
           own_library(), process_is_elevated()};
 }
 
-// The library's folder contains weir/. A program that contains the same code is in bin/, next to lib/.
+// The library's folder contains weir/. Programs that contain the same code are in bin/, next to lib/, or in
+// weir/ itself.
 fs::path weir_folder(const fs::path& own_library) {
   const fs::path folder = own_library.parent_path();
   if (folder.filename() == "bin") return folder.parent_path() / WEIR_LIBDIR "/weir";
-  return folder / "weir";
+  return own_library.filename() == probe_program ? folder : folder / "weir";
 }
 
 std::vector<SearchFolder> make_search_path(const SearchInputs& inputs, PluginKind kind) {

@@ -27,6 +27,9 @@ std::vector<SearchFolder> make_search_path(const SearchInputs& inputs, PluginKin
 /// The folders of plugin_search_folders that are searched.
 std::vector<std::filesystem::path> plugin_search_path(PluginKind kind);
 
+/// The program that tries drivers, in weir_folder().
+inline constexpr std::string_view probe_program = "weir-probe";
+
 /// The folder of Weir's own files, `lib/weir`: its drivers and its helper programs.
 std::filesystem::path weir_folder(const std::filesystem::path& own_library);
 

@@ -37,7 +37,7 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs) {
   if (inputs.own_library.empty())
     policy.why_no_helper = "it is not known where Weir is installed";
   else
-    policy.helper = weir_folder(inputs.own_library) / "weir-probe";
+    policy.helper = weir_folder(inputs.own_library) / probe_program;
   if (inputs.elevated) return policy;
 
   // The XDG specification requires that a relative XDG_CACHE_HOME is ignored.

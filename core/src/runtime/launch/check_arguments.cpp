@@ -140,7 +140,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
       refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
     if (&view.block()->device != &device) [[unlikely]]
       refuse(program, i,
-             other_device_words("the array is on device", view.block()->device, "but the stream is of",
+             other_device_words("the array is on device", view.block()->device, "but the launch is on",
                                 device, copy_array_there));
   }
   for (const passes::AliasCheck& check : program.plan->alias_checks) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 
 #include "runtime/launch/launch_steps.hpp"
 
@@ -18,6 +19,7 @@ std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
     case passes::HostBound::Kind::scalar:
       return static_cast<std::int64_t>(values.scalar(bound.parameter, bound.index));
     default: {
+      const sdk::DefaultFloatingPoint floating_point;  // as on the device
       const passes::HostExpression& expression = plan.expressions[bound.expression];
       return static_cast<std::int64_t>(ir::evaluate(expression.statements, expression.result, values));
     }

@@ -12,7 +12,7 @@ namespace weir::detail {
 namespace {
 
 std::string format_value(const std::string& specification, ScalarType type, std::uint64_t bits) {
-  const std::string text = "{:" + specification + "}";
+  const std::string text = "{:" + ir::specification_of(specification, type) + "}";
   const auto with = [&](const auto& value) { return fmt::vformat(text, fmt::make_format_args(value)); };
   // The sign of a computed NaN depends on the processor.
   const auto real = [&](auto number) {

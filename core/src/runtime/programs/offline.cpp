@@ -81,7 +81,8 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
 /// The plan of shipped code. Its tasks run once each, so repeats are phases of one.
 std::shared_ptr<const passes::Plan> shipped_plan(const detail::ProgramState& state) {
   if (state.plan->repeats.empty()) return state.plan;
-  auto plan = std::make_shared<const passes::Plan>(passes::make_plan(*state.kernel, 8, {.phases = true}));
+  auto plan = std::make_shared<const passes::Plan>(
+      passes::make_plan(*state.kernel, 8, {.phases = true, .each_once = true}));
   if (plan->repeats.empty()) return plan;
   const ir::Location& at = plan->repeats.front().location;
   throw Error(

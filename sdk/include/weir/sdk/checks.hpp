@@ -208,6 +208,10 @@ void check_block(const Device& device, const Kernel& kernel, std::uint64_t threa
          kernel.info.registers
              ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()
              : "");
+  if (kernel.info.shared_bytes > limits.max_shared_bytes) [[unlikely]]
+    fail(WEIR_ERROR_INVALID,
+         "kernel '%.128s' needs %u bytes of shared memory for each block; expected at most %u on this device",
+         kernel.name.c_str(), kernel.info.shared_bytes, limits.max_shared_bytes);
   if (std::uint64_t{shared_bytes} + kernel.info.shared_bytes > limits.max_shared_bytes) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "%s is %u; with the %u that kernel '%.128s' has of its own, at most %u", shared,
          shared_bytes, kernel.info.shared_bytes, kernel.name.c_str(), limits.max_shared_bytes);

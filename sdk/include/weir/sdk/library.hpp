@@ -69,11 +69,14 @@ class Library {
     return open(std::span<const char* const>(names.begin(), names.size()));
   }
 
-  /// Like open(names), but if the environment variable `variable` names a file, only that file is tried. For
-  /// tests; processes with elevated privileges ignore the variable.
+  /// Like open(names), but if the environment variable `variable` names a file, only that file is tried, and
+  /// the failure names the variable. Processes with elevated privileges ignore the variable.
   static Library open(const char* variable, std::span<const char* const> names) {
     const char* named = secure_getenv(variable);
-    return named && *named ? open({named}) : open(names);
+    if (!named || !*named) return open(names);
+    if (void* handle = dlopen(named, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
+    fail(WEIR_ERROR_NO_LIBRARY, "%s names %s, which cannot be opened (%s); correct the variable or unset it",
+         variable, named, reason_without(named, dlerror()).c_str());
   }
 
   /// Null if the library has no such symbol.

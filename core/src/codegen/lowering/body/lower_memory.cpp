@@ -87,6 +87,7 @@ Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
   llvm::Type* type = local.in_words ? b_.getInt32Ty() : memory_type(context_, local.type);
   Value* index = indexed ? it_.value(s.operands.at(0)) : nullptr;
   if (indexed && kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
+  if (local.count == 1) indexed = false;
   if (local.threads > 1) {
     Value* row = indexed ? b_.CreateNSWMul(index, i64(local.threads)) : i64(0);
     return b_.CreateInBoundsGEP(type, local.address, b_.CreateNSWAdd(row, it_.thread->number));

@@ -14,7 +14,10 @@
 //       number of elements of a long pattern filled by columns; the rest is copied from them
 #pragma once
 
+#include <memory>
+
 #include "../checks.hpp"
+#include "../floating_point.hpp"
 #include "device.hpp"
 #include "launch.hpp"
 #include "memory.hpp"
@@ -65,8 +68,19 @@ struct Stream : StreamObject<Device<V>> {
   }
 
   void host_callback(weir_host_callback callback, void* user) {
+    struct Call {
+      weir_host_callback function;
+      void* user;
+    };
+    std::unique_ptr<Call> call(new Call{callback, user});
     Current<V> current(*device);
-    device->check(V::calls().host_function(native, callback, user), "submit a host callback");
+    const weir_host_callback run = [](void* what) {
+      const std::unique_ptr<Call> taken(static_cast<Call*>(what));
+      const DefaultFloatingPoint floating_point;
+      taken->function(taken->user);
+    };
+    device->check(V::calls().host_function(native, run, call.get()), "submit a host callback");
+    call.release();
   }
 
   void* native_handle()
