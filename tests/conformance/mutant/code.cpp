@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that compute wrong results, although every call returns the right status.
 #include <elf.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,43 +10,6 @@
 
 namespace mutant {
 namespace {
-
-/// A new thread inherits the floating-point state of its creator. Calls that may create the driver's threads
-/// run in this state, so that those threads keep `bits`. So do calls that wait, as they may run kernels.
-template <unsigned bits>
-class FloatState {
- public:
-  FloatState() { _mm_setcsr(before_ | bits); }
-  ~FloatState() { _mm_setcsr(before_); }
-
- private:
-  const unsigned before_ = _mm_getcsr();
-};
-
-template <unsigned bits, auto slot, class... Arguments>
-void call_under_state(weir_driver_table& table, weir_result (*)(Arguments...)) {
-  table.*slot = [](Arguments... arguments) {
-    const FloatState<bits> state;
-    return (real().*slot)(arguments...);
-  };
-}
-
-/// All functions that may create the driver's threads, or run kernels while they wait.
-template <unsigned bits>
-void with_float_state(weir_driver_table& table) {
-  using Table = weir_driver_table;
-  const auto wrap = [&]<auto... slots>() { (call_under_state<bits, slots>(table, table.*slots), ...); };
-  wrap.template operator()<&Table::stream_create, &Table::stream_synchronize, &Table::stream_query,
-                           &Table::event_record, &Table::event_synchronize, &Table::memory_allocate,
-                           &Table::copy_to_device, &Table::copy_to_host, &Table::copy_on_device, &Table::fill,
-                           &Table::module_load, &Table::kernel_launch, &Table::graph_launch>();
-  table.device_open = [](std::uint32_t index, weir_device* out, weir_status* e) {
-    const FloatState<bits> state;
-    const weir_result result = real().device_open(index, out, e);
-    if (result == WEIR_OK) opened_device() = *out;
-    return result;
-  };
-}
 
 /// True if `code` begins with an instruction that changes memory and may be locked, as x86 compilers encode
 /// atomics: an optional REX prefix, the operation, a memory operand.
@@ -91,9 +53,6 @@ std::string without_locks(std::string_view object) {
 
 std::span<const Mutant> code_mutants() {
   static const Mutant mutants[] = {
-      {"code-flushes-denormals", "denormals are kept", with_float_state<0x8040>},
-      {"code-rounds-upwards", "results are rounded to the nearest", with_float_state<0x4000>},
-      {"code-rounds-to-zero", "results are rounded to the nearest", with_float_state<0x6000>},
       {"code-drops-locks", "no atomic update is lost",
        [](weir_driver_table& table) {
          table.module_load = [](weir_device d, const weir_code_object* object, weir_module* out,
