@@ -126,12 +126,12 @@ struct PlanOptions {
   /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition is computed on
   /// the device is always one task.
   bool phases = false;
-  /// With `phases`, a `repeat` with a single task is one task of phases, too, so that each task runs once.
-  bool each_once = false;
   /// Makes the tasks of such a `repeat` cooperative. Not with `phases`.
   bool cooperative = false;
   /// Makes regions of loops that do not depend on each other; with `phases`, only of all loops together.
   bool concurrency = false;
+  /// With `phases`, a `repeat` with a single task is one task of phases, too, so that each task runs once.
+  bool each_once = false;
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that
