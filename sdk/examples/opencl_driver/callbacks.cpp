@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "callbacks.hpp"
 
+#include <weir/sdk/floating_point.hpp>
+
 namespace opencl {
 
 void Callbacks::start() {
@@ -48,7 +50,10 @@ void Callbacks::run() {
     first_ = call->next;
     if (!first_) end_ = &first_;
     lock.unlock();
-    call->function(call->user);
+    {
+      const weir::sdk::DefaultFloatingPoint floating_point;  // whatever earlier callbacks left
+      call->function(call->user);
+    }
     api.clSetUserEventStatus(call->held.get(), CL_COMPLETE);
     call.reset();
     lock.lock();

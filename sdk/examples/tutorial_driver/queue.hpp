@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <weir/sdk/floating_point.hpp>
 #include <weir/sdk/fork.hpp>
 
 class Queue {
@@ -85,6 +86,12 @@ class Queue {
     }
   };
 
+  /// Kernels and callbacks run in the default floating-point environment, whatever an earlier one has left.
+  static void run_one(const std::function<void()>& work) {
+    const weir::sdk::DefaultFloatingPoint floating_point;
+    work();
+  }
+
   void run() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -93,7 +100,7 @@ class Queue {
       std::function<void()> work = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      work();
+      run_one(work);
       work = nullptr;  // releases the work's resources before waiters see it as done
       lock.lock();
       ++done_;
