@@ -92,7 +92,8 @@ std::string work(const Config& config, const std::string& library) {
 // proves R33
 TEST(AmdgpuLibrary, MissingLibraryIsNamedWithTheLinkersWords) {
   EXPECT_THAT(probe(version("6.3.0"), "/nowhere/libamdhip64.so.6"),
-              AllOf(Answers(WEIR_ERROR_NO_LIBRARY), HasSubstr("tried /nowhere/libamdhip64.so.6"),
+              AllOf(Answers(WEIR_ERROR_NO_LIBRARY),
+                    HasSubstr("WEIR_AMDGPU_LIBRARY names /nowhere/libamdhip64.so.6, which cannot be opened"),
                     HasSubstr("No such file")));
 }
 

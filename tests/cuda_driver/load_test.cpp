@@ -35,7 +35,8 @@ TEST(CudaLibrary, DISABLED_Probe) {
 // proves R33
 TEST(CudaLibrary, MissingLibraryIsNamedWithTheLinkersWords) {
   EXPECT_THAT(probe("", "/nowhere/libcuda.so.1"),
-              AllOf(Answers(WEIR_ERROR_NO_LIBRARY), HasSubstr("tried /nowhere/libcuda.so.1"),
+              AllOf(Answers(WEIR_ERROR_NO_LIBRARY),
+                    HasSubstr("WEIR_CUDA_LIBRARY names /nowhere/libcuda.so.1, which cannot be opened"),
                     HasSubstr("No such file")));
 }
 
