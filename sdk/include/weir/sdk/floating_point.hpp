@@ -17,26 +17,32 @@ class DefaultFloatingPoint {
   DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
 
 #if defined(__x86_64__)
+  // Functions such as fesetround() change both control words, so that one read finds every change.
   DefaultFloatingPoint() noexcept : sse_(__builtin_ia32_stmxcsr()) {
+    if (!differ(sse_, default_sse)) return;
     __asm__ volatile("fnstcw %0" : "=m"(x87_));
-    if ((sse_ & ~sse_flags) != default_sse) __builtin_ia32_ldmxcsr(default_sse);
-    if (x87_ != default_x87) __asm__ volatile("fldcw %0" : : "m"(default_x87));
+    set(default_sse, default_x87);
   }
   ~DefaultFloatingPoint() {
-    const unsigned now = __builtin_ia32_stmxcsr();
-    if ((now & ~sse_flags) != (sse_ & ~sse_flags)) __builtin_ia32_ldmxcsr(sse_);
-    unsigned short control;
-    __asm__ volatile("fnstcw %0" : "=m"(control));
-    if (control != x87_) __asm__ volatile("fldcw %0" : : "m"(x87_));
+    if (differ(__builtin_ia32_stmxcsr(), sse_)) set(sse_, x87_);
   }
 
  private:
   // The state after reset, as the System V ABI for x86-64 demands it at the start of a process.
-  static constexpr unsigned default_sse = 0x1f80, sse_flags = 0x3f;
+  static constexpr unsigned default_sse = 0x1f80;
   static constexpr unsigned short default_x87 = 0x037f;
 
+  /// Flags of exceptions that have occurred do not count.
+  static constexpr bool differ(unsigned a, unsigned b) noexcept {
+    return ((a ^ b) & ~0x3fu) != 0;
+  }
+  static void set(unsigned sse, unsigned short x87) noexcept {
+    __builtin_ia32_ldmxcsr(sse);
+    __asm__ volatile("fldcw %0" : : "m"(x87));
+  }
+
   unsigned sse_;
-  unsigned short x87_;
+  unsigned short x87_ = default_x87;
 #else
   DefaultFloatingPoint() noexcept {
     std::fegetenv(&before_);
