@@ -77,34 +77,57 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(4096, 12)));
 }
 
+/// A held stream copies memory of 21s to the host and then frees it by memory_free_async.
+class FreedBehindARead {
+ public:
+  explicit FreedBehindARead(std::uint64_t size) : size_(size), host_(size) {
+    const weir_allocation memory = allocate(held, size);
+    fill<std::uint8_t>(held, memory, 0, size, 21);
+    held.synchronize();
+    gate_.hold(held);
+    copy_out(held, host_, memory, size);
+    free_on(held, memory);
+  }
+
+  /// Fills memory of `size` bytes with 99s on another stream. A block that received the freed memory too
+  /// early changes what the held stream reads.
+  void fill_other(weir_allocation memory) const { fill<std::uint8_t>(other, memory, 0, size_, 99); }
+  void end_filling() const {
+    if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
+  }
+
+  /// Lets the stream go on, and expects that it read 21s.
+  void expect_read(const char* look) {
+    gate_.open();
+    held.synchronize();
+    EXPECT_TRUE(same_bytes(host_.bytes(), Bytes(size_, 21)))
+        << "a held stream reads " << size_ << " bytes, and a later memory_free_async frees them" << look;
+    other.synchronize();
+  }
+
+  const Stream held, other;
+
+ private:
+  std::uint64_t size_;
+  HostMemory host_;
+  Gate gate_;
+};
+
 WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
                  "memory_free_async takes effect in the stream's order: earlier work still finds the "
                  "memory as it was.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   for (const std::uint64_t size : pooled_sizes) {
-    const Stream held, other;
-    const HostMemory host(size);
-    const weir_allocation memory = allocate(held, size);
-    fill<std::uint8_t>(held, memory, 0, size, 21);
-    held.synchronize();
+    FreedBehindARead freed(size);
     std::vector<weir_allocation> taken;
-    {
-      Gate gate;
-      gate.hold(held);
-      copy_out(held, host, memory, size);
-      free_on(held, memory);
-      // A block that receives this memory too early corrupts the result.
-      for (int i = 0; i < 16; ++i) {
-        taken.push_back(allocate(other, size));
-        fill<std::uint8_t>(other, taken.back(), 0, size, 99);
-      }
-      if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
-      gate.open();
-      held.synchronize();
+    for (int i = 0; i < 16; ++i) {
+      taken.push_back(allocate(freed.other, size));
+      freed.fill_other(taken.back());
     }
-    EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21))) << "of " << size << " bytes";
-    for (const weir_allocation allocation : taken) free_on(other, allocation);
-    other.synchronize();
+    freed.end_filling();
+    freed.expect_read("");
+    for (const weir_allocation allocation : taken) free_on(freed.other, allocation);
+    freed.other.synchronize();
   }
 }
 
@@ -191,42 +214,24 @@ WEIR_REQUIREMENT(
     "make the memory available before the work that still reads it.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   for (const std::uint64_t size : pooled_sizes) {
-    const Stream held, other;
-    const HostMemory host(size);
-    const weir_allocation memory = allocate(held, size);
-    fill<std::uint8_t>(held, memory, 0, size, 21);
-    held.synchronize();
     std::vector<Memory> taken;
-    {
-      Gate gate;
-      gate.hold(held);
-      copy_out(held, host, memory, size);
-      free_on(held, memory);
-      std::vector<weir_allocation> reused;
-      for (int i = 0; i < 4; ++i) reused.push_back(allocate(held, size));
-      // memory_free may block; then the gate is opened for it, and nothing can be tested.
-      std::atomic<bool> freed{false};
-      std::jthread freeing([&] {
-        for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);
-        freed = true;
-      });
-      if (!never([&] { return freed.load(); })) {
-        for (int i = 0; i < 16; ++i) {
-          taken.emplace_back(size);
-          fill<std::uint8_t>(other, taken.back(), 0, size, 99);
-        }
-        if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
-      }
-      gate.open();
-      held.synchronize();
+    FreedBehindARead freed(size);
+    std::vector<weir_allocation> reused;
+    for (int i = 0; i < 4; ++i) reused.push_back(allocate(freed.held, size));
+    // memory_free may block; then expect_read() lets it go on, and nothing can be tested.
+    std::atomic<bool> all_freed{false};
+    std::jthread freeing([&] {
+      for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);
+      all_freed = true;
+    });
+    if (!never([&] { return all_freed.load(); })) {
+      for (int i = 0; i < 16; ++i) freed.fill_other(taken.emplace_back(size));
+      freed.end_filling();
     }
-    EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
-        << "a held stream reads memory that a later memory_free_async frees; a later allocation was freed "
-           "by memory_free, and other memory was allocated and filled with 99. Look first at what "
-           "memory_free "
-           "does with memory that was taken over from a pending deallocation. It has "
-        << size << " bytes";
-    other.synchronize();
+    freed.expect_read(
+        "; a later allocation was freed by memory_free, and other memory was allocated and filled with 99. "
+        "Look "
+        "first at what memory_free does with memory that was taken over from a pending deallocation");
   }
 }
 

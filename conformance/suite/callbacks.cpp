@@ -166,8 +166,7 @@ struct Computed {
   void expect_default(const char* where) const {
     constexpr const char* look =
         ". driver.h: a callback runs in the default floating-point environment. Look first at what the "
-        "thread "
-        "that calls it has inherited, or kept of an earlier callback";
+        "thread that calls it has inherited, or kept of an earlier callback";
     EXPECT_EQ(found[0], 1.0f) << "1.0f + 1e-10f in " << where << look;
     EXPECT_EQ(found[1], 1.0f) << "1.0f - 1e-10f in " << where << look;
     EXPECT_EQ(found[2], 1e-39f) << "1e-38f / 10.0f in " << where << look;

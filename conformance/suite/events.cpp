@@ -189,8 +189,7 @@ WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
   const Memory memory(streams * 64);
   memory.write(Bytes(streams * 64, 0));
   const Stream held;
-  const std::vector<Stream> waiting(
-      streams);  // created first, because stream_create may block until work is done
+  const std::vector<Stream> waiting(streams);  // created first: stream_create may block until work is done
   const Event event;
   Gate gate;
   gate.hold(held);

@@ -119,13 +119,13 @@ TEST(Concurrency, LargeGridsOnSeveralStreamsAllFinish) {
 /// How many threads ran blocks of one grid of `blocks` blocks. Each block waits, for at most a second, until
 /// `awaited` of them have begun: on a busy machine one thread could otherwise run all before another one
 /// looks.
-std::size_t threads_of_grid(std::uint32_t blocks, std::uint32_t awaited) {
+std::size_t threads_of_grid(std::uint32_t blocks, std::uint32_t awaited, float* quotients = nullptr) {
   constexpr std::uint64_t nanoseconds = 1'000'000'000;
   std::vector<std::uint32_t> threads(blocks);
   std::uint32_t arrived = 0;
   Stream stream;
-  stream.launch(kernels().tell_thread, ThreadArguments{threads.data(), &arrived, awaited, nanoseconds},
-                blocks);
+  stream.launch(kernels().tell_thread,
+                ThreadArguments{threads.data(), &arrived, awaited, nanoseconds, quotients}, blocks);
   stream.synchronize();
   return std::set<std::uint32_t>(threads.begin(), threads.end()).size();
 }
@@ -160,14 +160,8 @@ TEST(ConcurrencyDeathTest, BlocksDoNotInheritTheFloatingPointEnvironment) {
     _mm_setcsr(before | flush_denormals);
     std::size_t threads = 0;
     float quotients[blocks] = {};
-    for (int round = 0; round < 20 && threads < blocks; ++round) {
-      std::uint32_t ran[blocks] = {}, arrived = 0;
-      Stream stream;
-      stream.launch(kernels().tell_thread, ThreadArguments{ran, &arrived, blocks, 1'000'000'000, quotients},
-                    blocks);
-      stream.synchronize();
-      threads = std::set<std::uint32_t>(ran, ran + blocks).size();
-    }
+    for (int round = 0; round < 20 && threads < blocks; ++round)
+      threads = threads_of_grid(blocks, blocks, quotients);
     EXPECT_EQ(_mm_getcsr() & ~0x3fu, (before | flush_denormals) & ~0x3fu);
     _mm_setcsr(before);
     EXPECT_EQ(threads, blocks);

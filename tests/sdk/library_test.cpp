@@ -21,46 +21,45 @@ int two() {
   return 2;
 }
 
-TEST(Library, NamesAllThatWasTried) {
+/// The message with which `open` fails, because no library can be opened.
+template <class Open>
+std::string refusal_of(const Open& open) {
   try {
-    Library::open({"libweir-absent.so.1", "/nowhere/libweir-absent.so"});
-    FAIL();
+    open();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
-    // Both names fail for the same reason, which is given once, without the names.
-    EXPECT_EQ(std::string(failure.message),
-              "the vendor's library cannot be opened; tried libweir-absent.so.1, /nowhere/libweir-absent.so "
-              "(cannot open shared object file: No such file or directory)");
+    return failure.message;
   }
+  ADD_FAILURE() << "a library was opened";
+  return {};
+}
+
+TEST(Library, NamesAllThatWasTried) {
+  // Both names fail for the same reason, which is given once, without the names.
+  EXPECT_EQ(refusal_of([] {
+              Library::open({"libweir-absent.so.1", "/nowhere/libweir-absent.so"});
+            }),
+            "the vendor's library cannot be opened; tried libweir-absent.so.1, /nowhere/libweir-absent.so "
+            "(cannot open shared object file: No such file or directory)");
 }
 
 TEST(Library, NamesTheVariableThatChoseIt) {
   ASSERT_EQ(setenv("WEIR_TEST_LIBRARY", "/nowhere/libc.so.6", 1), 0);
   const char* const names[] = {"libc.so.6"};
-  try {
-    Library::open("WEIR_TEST_LIBRARY", names);
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
-    EXPECT_EQ(std::string(failure.message),
-              "WEIR_TEST_LIBRARY names /nowhere/libc.so.6, which cannot be opened (cannot open shared object "
-              "file: No such file or directory); correct the variable or unset it");
-  }
+  EXPECT_EQ(refusal_of([&] { Library::open("WEIR_TEST_LIBRARY", names); }),
+            "WEIR_TEST_LIBRARY names /nowhere/libc.so.6, which cannot be opened (cannot open shared object "
+            "file: No such file or directory); correct the variable or unset it");
   ASSERT_EQ(setenv("WEIR_TEST_LIBRARY", "", 1), 0);
   EXPECT_NE(Library::open("WEIR_TEST_LIBRARY", names).symbol("getpid"), nullptr);
   ASSERT_EQ(unsetenv("WEIR_TEST_LIBRARY"), 0);
 }
 
 TEST(Library, GroupsTheNamesThatFailForOneReason) {
-  try {
-    Library::open({"libweir-absent.so.1", "/proc/self/cmdline", "libweir-absent.so"});
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_THAT(
-        failure.message,
-        testing::AllOf(testing::HasSubstr("tried libweir-absent.so.1, libweir-absent.so (cannot open"),
-                       testing::HasSubstr("; /proc/self/cmdline (")));
-  }
+  EXPECT_THAT(refusal_of([] {
+                Library::open({"libweir-absent.so.1", "/proc/self/cmdline", "libweir-absent.so"});
+              }),
+              testing::AllOf(testing::HasSubstr("tried libweir-absent.so.1, libweir-absent.so (cannot open"),
+                             testing::HasSubstr("; /proc/self/cmdline (")));
 }
 
 TEST(Library, OpensTheFirstThatIsThere) {
