@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 #include <weir/weir.hpp>
@@ -67,6 +68,22 @@ bool ends_well(pid_t child) {
 }
 
 int run(const char* how) {
+  if (!std::strcmp(how, "two_devices")) {
+    setenv("WEIR_CPU_DEVICES", "2", 1);
+    const Device first = open("cpu:0");
+    fill(early, first);
+    // Destroyed before what was registered for the first device, and after what the second one's driver
+    // registers when it is opened.
+    static Early late;
+    fill(late, first);
+    submit(late);
+    const std::string tested = test::tested_device();
+    const Device second = open(tested == "cpu" ? "cpu:1" : tested);
+    static const Stream stream = second.create_stream();
+    early.event.record(early.stream);
+    stream.wait(early.event);
+    return 0;
+  }
   const Device device = open(test::tested_device());
   if (!std::strcmp(how, "early")) {
     fill(early, device);

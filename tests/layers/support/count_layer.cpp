@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer `count` counts calls by function, and live objects. weir_count_tell returns the counts of all
 // drivers of the process together, as "calls.FUNCTION" and "live.KIND". At the end of the process they are
-// written to the file that WEIR_COUNTS_AT_END names, unless it exists.
+// written to the file that WEIR_COUNTS_AT_END names, unless it exists. Like a vendor's library, it has an exit
+// handler, registered when a device is opened; a call after it is printed.
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +26,8 @@ Counted& counted() {
   return *all;
 }
 
+std::atomic<bool> over{false};  ///< the exit handler has run
+
 /// Returns `result`; on success, adds `more` to the number of objects of that kind.
 weir_result changes(const char* kind, int more, weir_result result) {
   if (result != WEIR_OK) return result;
@@ -42,11 +47,16 @@ class Count {
 
   template <class Slot, class... Arguments>
   weir_result enter(Slot, Arguments...) {
+    if (over) std::fprintf(stderr, "layer count: %s was called after an exit handler\n", std::string(Slot::name).c_str());
     const std::lock_guard lock(counted().mutex);
     ++counted().numbers["calls." + std::string(Slot::name)];
     return WEIR_OK;
   }
 
+  weir_result device_open(std::uint32_t index, weir_device* out, weir_status* e) {
+    std::atexit([] { over = true; });
+    return next.device_open(index, out, e);
+  }
   weir_result stream_create(weir_device d, const weir_stream_options* o, weir_stream* out, weir_status* e) {
     return changes("stream", 1, next.stream_create(d, o, out, e));
   }

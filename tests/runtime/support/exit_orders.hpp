@@ -9,7 +9,8 @@
 namespace weir::test {
 
 inline const auto exit_orders = ::testing::Values("early", "late", "local", "leaked", "thread", "exit",
-                                                  "unused", "forked", "fork_first", "callback");
+                                                  "unused", "forked", "fork_first", "callback",
+                                                  "two_devices");
 
 inline std::string name_of_order(const ::testing::TestParamInfo<const char*>& info) {
   return info.param;

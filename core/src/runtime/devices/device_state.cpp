@@ -59,9 +59,11 @@ void wait_in_callback(const StreamState& stream) noexcept {
   }
 }
 
-// Work in flight ends before static objects are destroyed and before the drivers' exit handlers run. Later
-// destructors do not call the drivers. If a callback ends the process, its stream's work cannot end first.
+// Work in flight ends before static objects are destroyed and before the exit handlers of drivers and vendors'
+// libraries run. Later destructors do not call the drivers. If a callback ends the process, its stream's work
+// cannot end first.
 void at_exit() {
+  if (process_is_exiting()) return;  // registered again for another device
   if (const StreamState* const callback = HostCallback::running_on())
     wait_in_callback(*callback);
   else
@@ -142,7 +144,10 @@ weir_device DeviceState::open() {
   call(fmt::format("open device {}", device_name_),
        [&](weir_status* status) { return table().device_open(index, &device, status); });
   weir_device expected = nullptr;
-  if (handle_.compare_exchange_strong(expected, device, std::memory_order_acq_rel)) return device;
+  if (handle_.compare_exchange_strong(expected, device, std::memory_order_acq_rel)) {
+    watch_process();
+    return device;
+  }
   call_no_throw([&](weir_status* status) { return table().device_close(device, status); });
   return expected;
 }
@@ -184,8 +189,9 @@ DeviceState* device_by_number(std::uint32_t number) noexcept {
 }
 
 void watch_process() {
-  static const int registered = std::atexit(at_exit) | pthread_atfork(nullptr, nullptr, in_child);
+  static const int registered = pthread_atfork(nullptr, nullptr, in_child);
   (void)registered;
+  (void)std::atexit(at_exit);
 }
 
 bool process_is_exiting() noexcept {

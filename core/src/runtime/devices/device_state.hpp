@@ -78,9 +78,8 @@ DeviceState* device_by_number(std::uint32_t number) noexcept;
 bool process_is_exiting() noexcept;
 
 /// Registers the handlers that end work in flight at process exit and that disable devices in a child of a
-/// fork. Called after the first stream of a device is created, or the first device is opened for a
-/// preparation. Its exit handler then runs before those that the driver and its vendor's libraries registered
-/// earlier.
+/// fork. Called after each device is opened, and after its first stream is created: the exit handler must run
+/// before those that its driver and its vendor's libraries have registered until then. They may unload code.
 void watch_process();
 
 /// Returns a copy of `text` that lives as long as the process; equal texts share one copy.

@@ -101,7 +101,6 @@ Preparation Program::prepare(std::span<const Device> devices) const try {
     device.state()->handle();
     states.push_back(device.state());
   }
-  detail::watch_process();
   return Preparation(detail::prepare_in_background(state_, std::move(states)));
 } catch (...) {
   detail::rethrow_as_error();

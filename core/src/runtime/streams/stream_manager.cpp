@@ -184,7 +184,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   forget_failure(*stream);  // of the slot's previous stream
   stream->pins.store(0, std::memory_order_release);
   created_.fetch_add(1, std::memory_order_relaxed);
-  watch_process();
+  if (!watched_.exchange(true, std::memory_order_relaxed)) watch_process();
   return stream;
 }
 

@@ -150,6 +150,7 @@ class StreamManager {
   std::atomic<std::uint64_t> free_leasable_{0};
   std::atomic<std::uint64_t> lease_clock_{0};
   std::atomic<std::uint32_t> created_{0};
+  std::atomic<bool> watched_{false};  ///< watch_process() was called after a stream of this device was created
   std::atomic<bool> waits_for_ranks_{false};
 };
 
