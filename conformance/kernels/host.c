@@ -84,7 +84,7 @@ KERNEL echo(const void* arguments, const weir_cpu_run* run) {
   for (int64_t i = 0; i < given->bytes; ++i) given->out[i] = ((const unsigned char*)arguments)[i];
 }
 
-/* Pairs of kernels whose names share 15 to 255 letters: each stores its own number. kernels/twins.cpp lists them. */
+/* Pairs of kernels whose names share 15 to 1,023 letters: each stores its own number. kernels/twins.cpp lists them. */
 #define N15 "nnnnnnnnnnnnnnn"
 #define N16 N15 "n"
 #define N31 N15 N16
@@ -94,6 +94,10 @@ KERNEL echo(const void* arguments, const weir_cpu_run* run) {
 #define N127 N63 N64
 #define N128 N64 N64
 #define N255 N127 N128
+#define N256 N128 N128
+#define N511 N255 N256
+#define N512 N256 N256
+#define N1023 N511 N512
 
 #define TWIN(name, symbol, number)                                      \
   KERNEL name(const void* arguments, const weir_cpu_run* run) __asm__(symbol); \
@@ -114,3 +118,6 @@ TWINS(64)
 TWINS(127)
 TWINS(128)
 TWINS(255)
+TWINS(256)
+TWINS(511)
+TWINS(1023)

@@ -28,15 +28,17 @@ struct Usage {
   std::int64_t blocks = 0;    ///< of the heap
   std::int64_t bytes = 0;     ///< of the heap, in use
   std::int64_t resident = 0;  ///< bytes of the process in memory
+  std::int64_t mapped = 0;    ///< bytes of its address space; Linux joins mappings that are neighbours
   std::int64_t descriptors = 0, threads = 0, mappings = 0;
 
   static Usage now() {
     Usage usage;
     usage.blocks = heap_blocks();
     usage.bytes = heap_bytes();
-    std::int64_t pages = 0, resident = 0;
-    std::ifstream("/proc/self/statm") >> pages >> resident;
+    std::int64_t mapped = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> mapped >> resident;
     usage.resident = resident * sysconf(_SC_PAGESIZE);
+    usage.mapped = mapped * sysconf(_SC_PAGESIZE);
     usage.descriptors = count_in("/proc/self/fd");
     usage.threads = count_in("/proc/self/task");
     std::ifstream maps("/proc/self/maps");
@@ -44,8 +46,10 @@ struct Usage {
     return usage;
   }
   Usage operator-(const Usage& other) const {
-    return {blocks - other.blocks,           bytes - other.bytes,     resident - other.resident,
-            descriptors - other.descriptors, threads - other.threads, mappings - other.mappings};
+    return {blocks - other.blocks,           bytes - other.bytes,
+            resident - other.resident,       mapped - other.mapped,
+            descriptors - other.descriptors, threads - other.threads,
+            mappings - other.mappings};
   }
 
  private:
@@ -76,6 +80,7 @@ bool is_flat(const Usage& growth, std::int64_t objects) {
   const std::int64_t few = objects / 4;
   return within(growth.blocks, few) && within(growth.bytes, std::max<std::int64_t>(32 * objects, 48 << 10)) &&
          growth.resident <= std::max<std::int64_t>(256 * objects, 1 << 20) &&
+         growth.mapped <= std::max<std::int64_t>(1024 * objects, 256 << 10) &&
          within(growth.descriptors, few) && within(growth.threads, few) && within(growth.mappings, few);
 }
 
@@ -107,8 +112,8 @@ void expect_flat(const char* what, int cycles, const std::function<void()>& cycl
   ADD_FAILURE()
       << objects << " rounds of " << what << " leaked: the heap changed by " << growth.blocks
       << " blocks and " << growth.bytes << " bytes, the process's memory by " << growth.resident
-      << " bytes, its descriptors by " << growth.descriptors << ", threads by " << growth.threads
-      << " and mappings by " << growth.mappings
+      << " bytes, its address space by " << growth.mapped << " bytes, its descriptors by "
+      << growth.descriptors << ", threads by " << growth.threads << " and mappings by " << growth.mappings
       << ". Expected no growth with the number of rounds. Look first at what these calls allocate and who "
          "frees it";
 }
@@ -315,19 +320,25 @@ WEIR_REQUIREMENT(3, 64, Leaks, OfRefusedCode,
   const weir_parameter outside = {wrong.argument_bytes, 8, WEIR_PARAMETER_VALUE};
   wrong.parameter_count = 1;
   wrong.parameters = &outside;
+  // Each is refused at another point: what it is, what it contains, and what it is for.
   const Bytes noise = pattern(1000);
-  weir_code_object object = iota.ready().code_object();
-  object.data = noise.data();
-  object.size = noise.size();
+  weir_code_object unknown = iota.ready().code_object(), cut = unknown, foreign = unknown;
+  unknown.data = noise.data();
+  unknown.size = noise.size();
+  cut.size /= 2;
+  foreign.target = "no-such-target";
   expect_flat("a refused kernel_launch and a refused module_get_kernel", often, [&] {
     weir_kernel found = nullptr;
     (void)result_of(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&empty));
     (void)result_of(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
                     static_cast<const weir_kernel_layout*>(&wrong), &found);
   });
-  expect_flat("a refused module_load", sometimes(), [&] {
-    weir_module loaded = nullptr;
-    (void)result_of(table().module_load, device(), static_cast<const weir_code_object*>(&object), &loaded);
+  expect_flat("three calls of module_load that are refused", sometimes(), [&] {
+    for (const weir_code_object* object :
+         {&std::as_const(unknown), &std::as_const(cut), &std::as_const(foreign)}) {
+      weir_module loaded = nullptr;
+      (void)result_of(table().module_load, device(), object, &loaded);
+    }
   });
 }
 

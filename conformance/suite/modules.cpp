@@ -255,7 +255,7 @@ WEIR_REQUIREMENT(3, 20, Modules, NamesAreComparedWhole,
 
 WEIR_REQUIREMENT(
     3, 29, Modules, LongNamesAreComparedWhole,
-    "Kernels of one module whose names share up to 255 letters are distinct, and each runs its own "
+    "Kernels of one module whose names share up to 1,023 letters are distinct, and each runs its own "
     "code; a name that is cut or continued there returns WEIR_ERROR_NOT_FOUND.") {
   const Stream stream;
   for (const Twins& pair : twins()) {

@@ -18,6 +18,7 @@
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
+#include "process/interruptions.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -56,9 +57,10 @@ std::string signal_of(int status) {
   return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
 }
 
-/// Runs `calls` in a child made by fork, which must end soon. `calls` gets a function that names the call
-/// that comes next; the results of the calls do not matter.
-void run_in_a_child(const std::function<void(const std::function<void(const char*)>& calling)>& calls) {
+/// Runs `calls` in a child made by fork, which must end soon. `during` says what the parent did. `calls` gets
+/// a function that names the call that comes next; the results of the calls do not matter.
+void run_in_a_child(const char* during,
+                    const std::function<void(const std::function<void(const char*)>& calling)>& calls) {
   const Shared now;
   const pid_t child = fork();
   if (child < 0) throw Skipped(std::string("this process cannot fork: ") + std::strerror(errno));
@@ -71,13 +73,13 @@ void run_in_a_child(const std::function<void(const std::function<void(const char
   const std::optional<int> status = end_of(child, [&] { return std::chrono::steady_clock::now() < limit; });
   if (!status) {
     ADD_FAILURE()
-        << "a child that was forked while work was held hung in " << now.text()
+        << "a child that was forked " << during << " hung in " << now.text()
         << "; driver.h: in such a child, functions return without waiting for work and the child can "
            "exit. Look first at what "
         << now.text() << " waits for, and at pthread_atfork";
   } else if (WIFSIGNALED(*status)) {
-    ADD_FAILURE() << "a child that was forked while work was held was ended by " << signal_of(*status)
-                  << " in " << now.text();
+    ADD_FAILURE() << "a child that was forked " << during << " was ended by " << signal_of(*status) << " in "
+                  << now.text();
   }
 }
 
@@ -98,7 +100,7 @@ WEIR_REQUIREMENT(
   fill<std::uint8_t>(destroyed, other, 0, 64, 2);
   end.record(destroyed);
   destroyed.destroy();
-  run_in_a_child([&](const auto& calling) {
+  run_in_a_child("while work was held", [&](const auto& calling) {
     weir_status status = new_status();
     std::uint32_t count = 0;
     weir_device opened = nullptr;
@@ -140,6 +142,64 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 3))) << "in the parent, after the child";
 }
 
+WEIR_REQUIREMENT(2, 26, Process, AForkedChildNeedsNoLockOfOtherThreads,
+                 "In a child made by fork while other threads call the driver, functions of the table return "
+                 "and the child "
+                 "exits.") {
+  const Memory memory(64), other(64);
+  const Stream stream, shared;
+  // All threads use the same functions, so that one often holds a lock for which the others wait.
+  enum Use { streams, events, allocations, submissions, uses };
+  std::atomic<int> use{streams};
+  std::atomic<bool> stop{false};
+  const auto use_the_driver = [&](Interruptions& interruptions) {
+    const Interruptions::Here here(interruptions);
+    weir_status status = new_status();
+    const weir_memory_options options = memory_options(64);
+    const std::uint8_t byte = 1;
+    while (!stop) {
+      weir_stream made = nullptr;
+      weir_event event = nullptr;
+      weir_allocation allocated = nullptr;
+      if (use == streams && quick_table().stream_create(device(), nullptr, &made, &status) == WEIR_OK)
+        (void)quick_table().stream_destroy(made, &status);
+      if (use == events && quick_table().event_create(device(), WEIR_EVENT_PLAIN, &event, &status) == WEIR_OK)
+        (void)quick_table().event_destroy(event, &status);
+      if (use == allocations &&
+          quick_table().memory_allocate(device(), &options, &allocated, &status) == WEIR_OK)
+        (void)quick_table().memory_free(allocated, &status);
+      if (use == submissions && quick_table().fill(shared, other, 0, 64, &byte, 1, &status) == WEIR_OK)
+        (void)quick_table().stream_synchronize(shared, &status);
+    }
+  };
+  Interruptions interruptions;
+  std::jthread others[4];
+  for (std::jthread& thread : others) thread = std::jthread([&] { use_the_driver(interruptions); });
+  for (int round = 0; round < (judged().thorough ? 600 : 60) && !HasFailure(); ++round) {
+    use = round % uses;
+    run_in_a_child("while other threads called the driver", [&](const auto& calling) {
+      weir_status status = new_status();
+      weir_stream made = nullptr;
+      weir_event created = nullptr;
+      weir_allocation allocated = nullptr;
+      const weir_memory_options options = memory_options(64);
+      const std::uint8_t byte = 1;
+      std::uint64_t free = 0, total = 0;
+      calling("memory_allocate"), (void)table().memory_allocate(device(), &options, &allocated, &status);
+      calling("stream_create"), (void)table().stream_create(device(), nullptr, &made, &status);
+      calling("event_create"), (void)table().event_create(device(), WEIR_EVENT_PLAIN, &created, &status);
+      calling("device_get_memory"), (void)table().device_get_memory(device(), &free, &total, &status);
+      calling("fill"), (void)table().fill(stream, memory, 0, 64, &byte, 1, &status);
+      calling("stream_query"), (void)table().stream_query(stream, &status);
+      calling("stream_synchronize"), (void)table().stream_synchronize(stream, &status);
+      if (created) calling("event_destroy"), (void)table().event_destroy(created, &status);
+      if (made) calling("stream_destroy"), (void)table().stream_destroy(made, &status);
+      if (allocated) calling("memory_free"), (void)table().memory_free(allocated, &status);
+    });
+  }
+  stop = true;
+}
+
 WEIR_REQUIREMENT(
     5, 34, Process, AForkedChildDoesNotWaitForGraphs,
     "In a child made by fork while a graph is held, the functions of graphs return, the child exits, and the "
@@ -157,7 +217,7 @@ WEIR_REQUIREMENT(
   }
   launch(graph, stream);
   const auto given = nodes.pointers();
-  run_in_a_child([&](const auto& calling) {
+  run_in_a_child("while a graph was held", [&](const auto& calling) {
     weir_status status = new_status();
     weir_graph made = nullptr;
     calling("graph_create"), (void)table().graph_create(device(), nodes.size(), given.data(), &made, &status);
@@ -283,9 +343,9 @@ WEIR_REQUIREMENT(2, 76, FirstCall, TheLastCloseLeavesOutOtherDevices,
   end.synchronize();
 }
 
-// Runs in a process that has not used the driver, so that its child can.
-WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
-                 "A process exits promptly although a kernel runs.") {
+/// Forks a child that calls `begin`, which keeps the device busy for longer than the time limit and returns
+/// whether it could, and then exit(). This process must not have used the driver, so that the child can.
+void expect_prompt_exit(const char* busy, const std::function<bool()>& begin) {
   const Shared now;
   auto& began = *reinterpret_cast<std::atomic<std::int64_t>*>(now.text());
   const auto milliseconds = [] {
@@ -298,12 +358,7 @@ WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
   if (child < 0) throw Skipped(std::string("this process cannot fork: ") + std::strerror(errno));
   if (child == 0) {
     try {
-      // Neither is destroyed: exit() does not return to here.
-      auto* const held = new HeldKernel;
-      auto* const stream = new Stream;
-      // Longer than the time limit, also if the time of one kernel was guessed too short.
-      for (int i = 0; i < 4; ++i) held->launch(*stream);
-      if (!held->starts()) _exit(cannot);
+      if (!begin()) _exit(cannot);
     } catch (...) {
       _exit(cannot);
     }
@@ -315,15 +370,45 @@ WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
       end_of(child, [&] { return began == 0 || milliseconds() - began < limit; });
   if (!status) {
     ADD_FAILURE()
-        << "a process called exit() while a kernel ran and had not ended " << limit
+        << "a process called exit() while a " << busy << " ran and had not ended " << limit
         << " ms later; driver.h: exit handlers of the driver must neither crash nor wait. Look first at "
            "what they and the destructors of the driver's static objects wait for";
   } else if (WIFSIGNALED(*status)) {
-    ADD_FAILURE() << "a process that called exit() while a kernel ran was ended by " << signal_of(*status)
+    ADD_FAILURE() << "a process that called exit() while a " << busy << " ran was ended by "
+                  << signal_of(*status)
                   << "; driver.h: exit handlers of the driver must neither crash nor wait";
   } else if (WEXITSTATUS(*status) == cannot) {
-    throw Skipped("no kernel could be held in a child of this process");
+    throw Skipped(std::string("no ") + busy + " could be held in a child of this process");
   }
+}
+
+WEIR_REQUIREMENT(2, 25, FirstCall, AProcessExitsWhileACallbackRuns,
+                 "A process exits promptly although a host callback runs.") {
+  expect_prompt_exit("host callback", [] {
+    // Nothing is destroyed: exit() does not return to here.
+    static std::atomic<bool> runs{false};
+    auto* const stream = new Stream;
+    needs(WEIR_CAP_HOST_CALLBACK);
+    const weir_host_callback endless = [](void*) {
+      runs = true;
+      for (;;) pause();
+    };
+    call(table().stream_host_callback, weir_stream(*stream), endless, static_cast<void*>(nullptr));
+    stream->flush();
+    return eventually([] { return runs.load(); });
+  });
+}
+
+WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
+                 "A process exits promptly although a kernel runs.") {
+  expect_prompt_exit("kernel", [] {
+    // Neither is destroyed: exit() does not return to here.
+    auto* const held = new HeldKernel;
+    auto* const stream = new Stream;
+    // Longer than the time limit, also if the time of one kernel was guessed too short.
+    for (int i = 0; i < 4; ++i) held->launch(*stream);
+    return held->starts();
+  });
 }
 
 }  // namespace

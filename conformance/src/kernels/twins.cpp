@@ -9,7 +9,7 @@ namespace weir::conformance {
 namespace {
 
 // As in conformance/kernels/host.c.
-constexpr std::size_t shared_letters[] = {15, 16, 31, 32, 63, 64, 127, 128, 255};
+constexpr std::size_t shared_letters[] = {15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 511, 1023};
 
 std::string twin_name(std::size_t shared, bool second) {
   return std::string(shared, 'n') + (second ? 'b' : 'a');

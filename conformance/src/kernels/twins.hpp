@@ -21,7 +21,7 @@ struct Twins {
   Twin first, second;
 };
 
-/// Both kernels of a pair are in one code object. Names share up to 255 letters in the suite's own code
+/// Both kernels of a pair are in one code object. Names share up to 1,023 letters in the suite's own code
 /// objects, and up to 49 in those that Weir compiles. Throws Unsupported if the device loads neither.
 std::vector<Twins> twins();
 

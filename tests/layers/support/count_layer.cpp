@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer `count` counts calls by function, and live objects. weir_count_tell returns the counts of all
 // drivers of the process together, as "calls.FUNCTION" and "live.KIND". At the end of the process they are
-// written to the file that WEIR_COUNTS_AT_END names, unless it exists. Like a vendor's library, it has an exit
-// handler, registered when a device is opened; a call after it is printed.
+// written to the file that WEIR_COUNTS_AT_END names, unless it exists. Like a vendor's library, it has an
+// exit handler, registered when a device is opened; a call after it is printed.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +47,9 @@ class Count {
 
   template <class Slot, class... Arguments>
   weir_result enter(Slot, Arguments...) {
-    if (over) std::fprintf(stderr, "layer count: %s was called after an exit handler\n", std::string(Slot::name).c_str());
+    if (over)
+      std::fprintf(stderr, "layer count: %s was called after an exit handler\n",
+                   std::string(Slot::name).c_str());
     const std::lock_guard lock(counted().mutex);
     ++counted().numbers["calls." + std::string(Slot::name)];
     return WEIR_OK;
@@ -83,7 +85,8 @@ class Count {
   weir_result memory_free_async(weir_stream s, weir_allocation a, weir_status* e) {
     return changes("allocation", -1, next.memory_free_async(s, a, e));
   }
-  weir_result memory_wrap(weir_device d, const weir_external_memory* m, weir_allocation* out, weir_status* e) {
+  weir_result memory_wrap(weir_device d, const weir_external_memory* m, weir_allocation* out,
+                          weir_status* e) {
     return changes("allocation", 1, next.memory_wrap(d, m, out, e));
   }
   weir_result module_load(weir_device d, const weir_code_object* code, weir_module* out, weir_status* e) {

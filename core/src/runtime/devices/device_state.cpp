@@ -59,9 +59,9 @@ void wait_in_callback(const StreamState& stream) noexcept {
   }
 }
 
-// Work in flight ends before static objects are destroyed and before the exit handlers of drivers and vendors'
-// libraries run. Later destructors do not call the drivers. If a callback ends the process, its stream's work
-// cannot end first.
+// Work in flight ends before static objects are destroyed and before the exit handlers of drivers and
+// vendors' libraries run. Later destructors do not call the drivers. If a callback ends the process, its
+// stream's work cannot end first.
 void at_exit() {
   if (process_is_exiting()) return;  // registered again for another device
   if (const StreamState* const callback = HostCallback::running_on())
