@@ -29,6 +29,12 @@ std::string last_loader_message() {
   return words ? words : "the system's loader gave no reason";
 }
 
+/// The library in "libfoo.so.1: cannot open shared object file: No such file or directory"; else empty.
+std::string_view missing_library(std::string_view words) {
+  const auto at = words.find(": cannot open shared object file: No such file");
+  return at == words.npos ? std::string_view() : words.substr(0, at);
+}
+
 // The text between `begin` and `end` in `words`, or all text after `begin` when `end` does not occur.
 std::string_view between(std::string_view words, std::string_view begin, std::string_view end) {
   const std::size_t at = words.find(begin);
@@ -43,9 +49,7 @@ Refusal explain_loader_message(std::string_view words, const std::filesystem::pa
                                std::span<const std::string> vendor_libraries, PluginKind kind) {
   const std::string_view plugin = terms_of(kind).name;
   const std::string file = library.filename().string();
-  // "libfoo.so.1: cannot open shared object file: No such file or directory"
-  if (const auto at = words.find(": cannot open shared object file: No such file"); at != words.npos) {
-    const std::string_view missing = words.substr(0, at);
+  if (const std::string_view missing = missing_library(words); !missing.empty()) {
     const bool vendor =
         std::find(vendor_libraries.begin(), vendor_libraries.end(), missing) != vendor_libraries.end();
     return {vendor ? DriverStatus::no_vendor_library : DriverStatus::broken,
@@ -81,8 +85,14 @@ void* open_plugin_library(const TrustedFile& file, PluginKind kind,
   boost::dll::shared_library library;
   file.verify();
   library.load(path, rtld_now | rtld_local, error);
+  std::string words = error ? last_loader_message() : "";
+  // glibc also reports a library as missing when it had no memory for a path where the library might be.
+  if (!missing_library(words).empty()) {
+    error.clear();
+    library.load(path, rtld_now | rtld_local, error);
+    if (error) words = last_loader_message();
+  }
   if (error) {
-    const std::string words = last_loader_message();
     // The file was opened before, so glibc had no memory for its name if it now reports the file as missing.
     if (words.starts_with(path.string() + ": cannot open shared object file")) throw std::bad_alloc();
     throw explain_loader_message(words, path, vendor_libraries, kind);

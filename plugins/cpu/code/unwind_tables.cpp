@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "code/unwind_tables.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <set>
 #include <string_view>
 
-// Defined in libgcc. __register_frame() would allocate the entry without a test for failure.
+// Defined in libgcc. __register_frame() would allocate the entry without a test for failure. Both allocate nodes of
+// a tree without one since GCC 13.
 extern "C" void __register_frame_info(const void* eh_frame, void* entry);
 extern "C" void* __deregister_frame_info(const void* eh_frame);
 
@@ -121,12 +124,20 @@ std::uint64_t table_of(const ElfFile& file) {
   return file.unwind_header() + 4 + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
+/// Throws std::bad_alloc unless there is memory for a few nodes of libgcc's tree, which have some 400 bytes.
+void make_room() {
+  void* volatile const room = std::malloc(8192);
+  if (!room) throw std::bad_alloc();
+  std::free(room);
+}
+
 }  // namespace
 
 UnwindTables::UnwindTables(const ElfFile& file, std::byte* memory) {
   const std::uint64_t table = table_of(file);
   if (!table || !is_well_formed(file, table)) return;
   entry_ = std::make_unique<Entry>();
+  make_room();
   eh_frame_ = memory + (table - file.first());
   __register_frame_info(eh_frame_, entry_.get());
 }
