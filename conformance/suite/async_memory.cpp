@@ -236,6 +236,53 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(
+    4, 31, AsyncMemory, MemoryWaitsForAllItsEarlierLives,
+    "Memory that was freed on a stream with held work, taken over and freed on another stream, is not used "
+    "by a "
+    "third one before the work of the first has run; nor is memory that was joined from parts that different "
+    "streams freed.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  for (const std::uint64_t size : pooled_sizes) {
+    constexpr int count = 8;
+    const Stream first, second, third;
+    weir_allocation earlier[2 * count], taken[3 * count];
+    for (weir_allocation& one : earlier) one = allocate(first, size);
+    first.synchronize();
+    Gate gate;
+    gate.hold(first);
+    // Neighbours are freed on the two streams, so that some pools join them. Only `first` has work.
+    for (int i = 0; i < 2 * count; i += 2) fill<std::uint8_t>(first, earlier[i], 0, size, 1);
+    for (int i = 0; i < 2 * count; ++i) free_on(i % 2 ? second : first, earlier[i]);
+    for (int i = 0; i < count; ++i) free_on(second, allocate(second, size));
+    for (int i = 0; i < 3 * count; ++i) {
+      const Stream& stream = i < 2 * count ? third : second;
+      taken[i] = allocate(stream, i % 2 ? size : 2 * size);
+      fill<std::uint8_t>(stream, taken[i], 0, size, 99);
+    }
+    second.flush();
+    third.flush();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for fills that do not wait
+    gate.open();
+    first.synchronize();
+    second.synchronize();
+    third.synchronize();
+    for (int i = 0; i < 3 * count; ++i) {
+      EXPECT_TRUE(same_bytes(read_through(third, taken[i], 0, size), Bytes(size, 99)))
+          << "a stream filled its new memory of " << size
+          << " bytes and more with 99; held work of another stream, which had freed the same memory, wrote "
+             "to it "
+             "later. Look first at what memory_allocate_async and memory_free_async do with the marks of a "
+             "block "
+             "that has more than one";
+      free_on(third, taken[i]);
+    }
+    third.synchronize();
+    if (HasFailure()) return;
+  }
+}
+
+WEIR_REQUIREMENT(
     4, 12, AsyncMemory, AllocationsWaitForPendingFrees,
     "Rounds of allocating and freeing three quarters of the free memory succeed although the host "
     "runs ahead of the frees.") {

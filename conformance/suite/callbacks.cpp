@@ -66,13 +66,16 @@ WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
   }
 }
 
-WEIR_REQUIREMENT(4, 42, Callbacks, WorkBehindWaits,
-                 "Work after a callback begins when it has returned and sees its writes.") {
+WEIR_REQUIREMENT(
+    4, 42, Callbacks, WorkBehindWaits,
+    "Work after a callback begins when it has returned and sees its writes, also a copy of a few "
+    "bytes.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   const Memory memory(64);
   const HostMemory host(64);
   const Stream stream;
-  for (std::uint8_t i = 1; i <= 30; ++i) {
+  for (std::uint8_t i = 1; i <= 35; ++i) {
+    const std::uint64_t size = std::uint64_t{1} << i % 7;
     host.data()[0] = 0;
     struct Write {
       std::uint8_t* at;
@@ -87,9 +90,11 @@ WEIR_REQUIREMENT(4, 42, Callbacks, WorkBehindWaits,
         },
         &write);
     call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
-         static_cast<const void*>(host.data()), std::uint64_t{64});
+         static_cast<const void*>(host.data()), size);
     stream.synchronize();
-    ASSERT_EQ(memory.read(0, 1).front(), i);
+    ASSERT_EQ(memory.read(0, 1).front(), i)
+        << "a callback wrote this number, and a copy_to_device of " << size
+        << " bytes was submitted after it. Look first at when small sources are read";
   }
 }
 

@@ -106,6 +106,12 @@ WEIR_REQUIREMENT(
       EXPECT_NE(message.find(std::to_string(number)), std::string::npos)
           << "the message does not name " << number << ": " << message;
   }
+  if (info().max_grid[0] >= 1u << 16 && info().max_grid[1] >= 1u << 16) {
+    weir_launch launch = ring.launch();
+    launch.grid[0] = launch.grid[1] = 1u << 16;  // 0 blocks, if counted in 32 bits
+    refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream),
+            static_cast<const weir_launch*>(&launch));
+  }
   stream.synchronize();
   ring.expect_idle();
 }

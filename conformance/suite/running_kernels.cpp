@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 3: what a kernel that runs holds back, and what not. Host callbacks, with which most requirements
+// hold a stream, end in the driver; a kernel ends on the device, which may answer late.
+#include <chrono>
+#include <thread>
+
+#include "kernels/gate.hpp"
+#include "kernels/held_kernel.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(3, 85, RunningKernels, LeaveEarlierEventsReached,
+                 "An event that was recorded before a kernel is reached while the kernel runs, whatever was "
+                 "submitted after "
+                 "it; other streams that wait for the event go on.") {
+  constexpr std::uint64_t large = 16u << 20;
+  HeldKernel held;
+  const Memory memory(64), other(64), written(large);
+  const HostMemory source(Bytes(large, 3));
+  const Stream stream, waiting;
+  const Event before;
+  fill<std::uint8_t>(stream, memory, 0, 64, 1);
+  before.record(stream);
+  held.launch(stream);
+  // More than most queues and sockets hold.
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(written), std::uint64_t{0},
+       static_cast<const void*>(source.data()), large);
+  stream.flush();
+  ASSERT_TRUE(held.starts()) << "the kernel did not start";
+  constexpr const char* advice =
+      " although only work after its record has not ended: a kernel that runs, and a copy of 16 MiB. Look "
+      "first "
+      "at when the device's answers about earlier work reach the host";
+  EXPECT_TRUE(eventually([&] { return before.done(); })) << "event_query returned WEIR_NOT_READY" << advice;
+  if (!HasFailure()) {
+    before.synchronize();
+    waiting.wait(before);
+    fill<std::uint8_t>(waiting, other, 0, 64, 2);
+    waiting.flush();
+    EXPECT_TRUE(eventually([&] { return waiting.done(); }))
+        << "a stream that waits for the event does not go on" << advice;
+  }
+  held.release();
+  stream.synchronize();
+  waiting.synchronize();
+  EXPECT_TRUE(held.was_released())
+      << "the kernel's time was up before the test released it: a call waited for it";
+  EXPECT_TRUE(same_bytes(written.read(), Bytes(large, 3)));
+}
+
+WEIR_REQUIREMENT(
+    3, 86, RunningKernels, AreMeasuredWhole,
+    "The time between timed events before and after a kernel is the time that the kernel runs.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  using Clock = std::chrono::steady_clock;
+  HeldKernel held;
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  const auto submitted = Clock::now();
+  start.record(stream);
+  held.launch(stream);
+  stream.flush();
+  ASSERT_TRUE(held.starts()) << "the kernel did not start";
+  const auto running = Clock::now();
+  end.record(stream);  // while the kernel runs
+  stream.flush();
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  const std::chrono::duration<double, std::nano> shortest = Clock::now() - running;
+  held.release();
+  stream.synchronize();
+  const std::chrono::duration<double, std::nano> longest = Clock::now() - submitted;
+  double measured = -1;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
+  // Clocks of devices differ from that of the host by less.
+  EXPECT_GT(measured, 0.95 * shortest.count())
+      << "nanoseconds were measured around a kernel that ran for " << shortest.count()
+      << " at least. Look first at when the time of an event is taken that is recorded while a kernel runs";
+  EXPECT_LT(measured, 1.05 * longest.count())
+      << "nanoseconds were measured around a kernel that ran for " << longest.count() << " at most";
+}
+
+}  // namespace
+}  // namespace weir::conformance
