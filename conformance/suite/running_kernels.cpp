@@ -2,6 +2,7 @@
 // Level 3: what a kernel that runs holds back, and what not. Host callbacks, with which most requirements
 // hold a stream, end in the driver; a kernel ends on the device, which may answer late.
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "kernels/gate.hpp"
@@ -20,6 +21,9 @@ WEIR_REQUIREMENT(3, 85, RunningKernels, LeaveEarlierEventsReached,
   const HostMemory source(Bytes(large, 3));
   const Stream stream, waiting;
   const Event before;
+  // Held, so that all of it reaches the device together.
+  const auto gate = Gate::possible() ? std::make_unique<Gate>() : nullptr;
+  if (gate) gate->hold(stream);
   fill<std::uint8_t>(stream, memory, 0, 64, 1);
   before.record(stream);
   held.launch(stream);
@@ -27,6 +31,7 @@ WEIR_REQUIREMENT(3, 85, RunningKernels, LeaveEarlierEventsReached,
   call(table().copy_to_device, weir_stream(stream), weir_allocation(written), std::uint64_t{0},
        static_cast<const void*>(source.data()), large);
   stream.flush();
+  if (gate) gate->open();
   ASSERT_TRUE(held.starts()) << "the kernel did not start";
   constexpr const char* advice =
       " although only work after its record has not ended: a kernel that runs, and a copy of 16 MiB. Look "
