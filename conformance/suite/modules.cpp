@@ -271,16 +271,18 @@ WEIR_REQUIREMENT(
     const Memory out = Memory::of(std::vector<std::int64_t>(2, -1));
     const weir_parameter array = parameters_of(kernel_text("tally")).front();
     const weir_kernel_layout layout{sizeof layout, pair.first.code.argument_bytes, 1, &array};
+    weir_status last_status{};
     const auto look_up = [&](const std::string& name, weir_kernel& kernel) {
-      weir_status status = new_status();
-      return table().module_get_kernel(module, name.c_str(), &layout, &kernel, &status);
+      last_status = new_status();
+      return table().module_get_kernel(module, name.c_str(), &layout, &kernel, &last_status);
     };
     weir_kernel kernels[2] = {};
     const Twin* const twin[2] = {&pair.first, &pair.second};
     // Both are looked up before one is launched.
     for (int i = 0; i < 2; ++i)
       ASSERT_EQ(result_name(look_up(twin[i]->code.symbol, kernels[i])), "WEIR_OK")
-          << both << "number " << i << " was looked up" << advice;
+          << both << "number " << i << " was looked up, and the driver said: " << last_status.message
+          << advice;
     ASSERT_NE(kernels[0], kernels[1]) << both << "one was looked up after the other" << advice;
     for (int i = 0; i < 2; ++i) {
       fill<std::int64_t>(stream, out, 0, 16, -1);

@@ -82,7 +82,7 @@ constexpr Effect effects[] = {
     {"fork-family", StubStatus::refused, "left processes running ("},
     {"fork-wait", StubStatus::unnoticed, ""},
     {"threads", StubStatus::reported, "keeps threads running"},
-    {"open-files", StubStatus::reported, "keeps 5 descriptors open"},
+    {"open-files", StubStatus::reported, "keeps descriptors open (5)"},
     {"open-close", StubStatus::unnoticed, ""},
     {"stdout", StubStatus::reported, "it wrote 6 bytes to standard output"},
     {"stderr", StubStatus::reported, "wrote 6 bytes to standard error"},

@@ -185,7 +185,7 @@ typedef struct weir_device_info {
   uint32_t memory_alignment;       /* every allocation is aligned to this many bytes, at least 64 */
   int32_t min_priority;            /* the numerically largest, least urgent one */
   int32_t max_priority;            /* the numerically smallest, most urgent one */
-  uint32_t recommended_streams;    /* number that make progress at once; 0 if unknown */
+  uint32_t recommended_streams;    /* how many it makes sense to spread work over; 0 if unknown */
   uint32_t max_registers_per_multiprocessor; /* 0 if not applicable */
   uint64_t memory_bandwidth;       /* bytes per second as the vendor states it, 0 if unknown */
   char notes[512];                 /* fallbacks in use, one per line, for `weir info`; or "" */

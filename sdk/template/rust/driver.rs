@@ -465,12 +465,20 @@ static TABLE: Table = Table(weir_driver_table {
     kernel_max_cooperative_blocks: None,
 });
 
+/// A panic becomes a status (guarded); the standard hook would print it, and a driver prints nothing. The hook
+/// belongs to this library's copy of Rust's standard library, so other Rust code of the process keeps its own.
+fn print_no_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+}
+
 /// # Safety
 /// Called by libweir as weir/driver.h describes.
 #[no_mangle]
 pub unsafe extern "C" fn weir_driver_entry(
     host: *const weir_host, out_table: *mut *const weir_driver_table, status: *mut weir_status,
 ) -> weir_result {
+    print_no_panics();
     guarded(status, || {
         if (*host).abi_min > TABLE.0.abi_version || (*host).abi_max < TABLE.0.abi_version {
             return fail(WEIR_ERROR_ABI, "the @NAME@ driver supports ABI 1.0 only");

@@ -24,7 +24,7 @@ constexpr std::array<ChangeRule, change_count> rules{{
     {"descriptor_closed", true, "closed descriptor {before}, which it had not opened"},
     {"descriptor_replaced", true, "put another file at descriptor {before}, which it had not opened"},
     {"descriptor_flags", true, "changed the flags of descriptor {before}, which it had not opened"},
-    {"descriptors_opened", false, "keeps {after} descriptors open"},
+    {"descriptors_opened", false, "keeps descriptors open ({after})"},
     {"working_folder", true, "changed the working folder"},
     {"root_folder", true, "changed the root folder"},
     {"limit_lowered", true, "lowered {name} from {before} to {after}"},

@@ -8,7 +8,8 @@
  * The driver splits the launch's grid into runs of consecutive blocks and calls the kernel once for each run,
  * from any thread, several at once. Blocks are numbered x fastest: n = x + grid_x * (y + grid_y * z). The
  * kernel executes a block's threads itself: on a CPU most kernels use a block of 1 x 1 x 1 and loop inside.
- * Blocks of one launch run in no particular order and must not wait for one another.
+ * Blocks of one launch run in no particular order and must not wait for one another, unless the launch is
+ * cooperative: a driver that offers COOPERATIVE_LAUNCH runs all blocks of such a launch at once.
  *
  * A kernel is a C function of the System V ABI for x86-64. The driver calls it with an aligned stack, the
  * direction flag clear and the default floating-point environment. The kernel must preserve the callee-saved
