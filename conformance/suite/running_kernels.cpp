@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 3: what a kernel that runs holds back, and what not. Host callbacks, with which most requirements
-// hold a stream, end in the driver; a kernel ends on the device, which may answer late.
+// Level 3: work before, around and after a kernel that runs. Most requirements hold a stream by a host callback,
+// which ends in the driver. A kernel ends on the device, whose answers may come late.
 #include <chrono>
 #include <memory>
 #include <thread>
