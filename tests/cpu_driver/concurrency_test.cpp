@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kernels that wait for each other can only finish when they run concurrently.
 #include <immintrin.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -148,6 +151,28 @@ TEST(ConcurrencyDeathTest, MoreThreadsThanCoresRunAtOnce) {
       most = std::max(most, threads_of_grid(threads, cores + 1));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_GT(most, cores);
+  });
+}
+
+// As in a container that limits the number of processes: one thread runs all blocks.
+TEST(ConcurrencyDeathTest, GridsRunWhereOneTbbCannotStartItsThreads) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become a user without other processes";
+  in_fresh_process("WEIR_CPU_THREADS", "8", [] {
+    constexpr std::uint32_t blocks = 50'000;
+    std::vector<std::uint32_t> data(blocks, 0);
+    Stream stream;
+    stream.launch(kernels().add, AddArguments{data.data(), 1}, 1);  // starts the driver's own threads
+    stream.synchronize();
+    constexpr uid_t nobody_else = 64'321;
+    ASSERT_EQ(setresuid(nobody_else, nobody_else, nobody_else), 0);
+    const auto threads = static_cast<rlim_t>(std::distance(
+        std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()));
+    const rlimit limit{threads + 3, threads + 3};
+    ASSERT_EQ(setrlimit(RLIMIT_NPROC, &limit), 0);
+    for (int round = 0; round < 20; ++round)
+      stream.launch(kernels().add, AddArguments{data.data(), 1}, blocks);
+    stream.synchronize();
+    for (std::uint32_t i = 0; i < blocks; ++i) ASSERT_EQ(data[i], i == 0 ? 21u : 20u);
   });
 }
 

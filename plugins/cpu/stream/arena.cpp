@@ -2,6 +2,7 @@
 // The only file that includes oneTBB.
 #include "stream/arena.hpp"
 
+#include <sys/stat.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -10,8 +11,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 #include <weir/sdk/floating_point.hpp>
+#include <weir/sdk/thread.hpp>
 
 namespace weir::cpu {
 
@@ -24,7 +28,51 @@ struct Arena::Impl {
   /// and write a warning to the program's standard error.
   std::optional<Limit> limit;
   tbb::task_arena arena;
+  unsigned helpers = 0;
 };
+
+namespace {
+
+/// The number of threads of this process; 0 if it is unknown.
+std::size_t threads_of_process() noexcept {
+  struct stat folder;
+  return stat("/proc/self/task", &folder) == 0 && folder.st_nlink > 2 ? folder.st_nlink - 2 : 0;
+}
+
+/// Threads that wait until the destructor ends them.
+class WaitingThreads {
+ public:
+  /// Throws if one cannot be started.
+  explicit WaitingThreads(unsigned count) {
+    threads_.reserve(count);
+    try {
+      for (unsigned i = 0; i < count; ++i)
+        threads_.push_back(sdk::start_thread("weir-cpu", [this] { end_.wait(false); }));
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+  WaitingThreads(const WaitingThreads&) = delete;
+  WaitingThreads& operator=(const WaitingThreads&) = delete;
+  ~WaitingThreads() { end(); }
+
+ private:
+  void end() noexcept {
+    end_ = true;
+    end_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    // A thread that was joined counts against the limit for a moment.
+    for (int i = 0; i < 1000 && threads_of_process() > before_; ++i)
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+
+  const std::size_t before_ = threads_of_process();
+  std::atomic<bool> end_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
 
 void Arena::initialize() {
   if (std::exchange(tried_, true)) return;
@@ -37,6 +85,7 @@ void Arena::initialize() {
   const auto allowed = static_cast<unsigned>(Limit::active_value(Limit::max_allowed_parallelism));
   const unsigned helpers = std::min(helpers_, allowed - 1);
   impl->arena.initialize(static_cast<int>(helpers + entrants_), entrants_);
+  impl->helpers = helpers;
   impl_ = impl.release();
 }
 
@@ -48,8 +97,24 @@ bool Arena::enter(void (*body)(void*), void* context) noexcept try {
   return false;
 }
 
+// oneTBB starts its threads when there is work for them. If one cannot be started, as where the number of
+// processes is limited, it ends this process or waits for ever. So other threads are started first, as many
+// as it may need; they end at once.
+bool Arena::helpers_can_start() noexcept try {
+  if (startable_.load(std::memory_order_acquire)) return true;
+  const std::unique_lock lock(starting_, std::try_to_lock);
+  const auto now = std::chrono::steady_clock::now();
+  if (!lock || (now < next_try_ && !startable_)) return false;
+  next_try_ = now + std::chrono::seconds(1);
+  if (!startable_) (void)WaitingThreads(impl_->helpers);
+  startable_.store(true, std::memory_order_release);
+  return true;
+} catch (...) {
+  return false;
+}
+
 bool Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept try {
-  if (!impl_) return false;
+  if (!impl_ || !helpers_can_start()) return false;
   impl_->arena.execute([=] {
     tbb::this_task_arena::isolate([=] {
       // One task per participant; the left half of every split stays on this thread, including participant 0.

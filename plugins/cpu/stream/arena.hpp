@@ -2,6 +2,10 @@
 // The oneTBB arena in which all work runs.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
 namespace weir::cpu {
 
 class Arena {
@@ -22,13 +26,19 @@ class Arena {
   /// Runs `body(context, i)` once for each i < participants, body(context, 0) on this thread, and returns
   /// true when all have returned. While it waits, this thread runs only other participants of the same call,
   /// so that no other stream's work runs on its stack. `body` must not throw. Returns false if oneTBB cannot
-  /// allocate memory: then some participants may not have run, and none is running.
+  /// allocate memory: then some participants may not have run, and none is running. Returns false too, without
+  /// calling it, while its threads cannot be started.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
 
  private:
   struct Impl;
+  bool helpers_can_start() noexcept;
+
   const unsigned helpers_, entrants_;
   bool tried_ = false;
+  std::atomic<bool> startable_{false};  ///< helpers_can_start() was true once
+  std::mutex starting_;
+  std::chrono::steady_clock::time_point next_try_{};  ///< guarded by starting_
   Impl* impl_ = nullptr;  // never freed: threads may still be inside when the process ends
 };
 
