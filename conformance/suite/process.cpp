@@ -144,20 +144,18 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(2, 26, Process, AForkedChildNeedsNoLockOfOtherThreads,
                  "In a child made by fork while other threads call the driver, functions of the table return "
-                 "and the child "
-                 "exits.") {
+                 "and the child exits.") {
   const Memory memory(64), other(64);
   const Stream stream, shared;
   // All threads use the same functions, so that one often holds a lock for which the others wait.
   enum Use { streams, events, allocations, submissions, uses };
   std::atomic<int> use{streams};
-  std::atomic<bool> stop{false};
-  const auto use_the_driver = [&](Interruptions& interruptions) {
+  const auto use_the_driver = [&](const std::stop_token& stopped, Interruptions& interruptions) {
     const Interruptions::Here here(interruptions);
     weir_status status = new_status();
     const weir_memory_options options = memory_options(64);
     const std::uint8_t byte = 1;
-    while (!stop) {
+    while (!stopped.stop_requested()) {
       weir_stream made = nullptr;
       weir_event event = nullptr;
       weir_allocation allocated = nullptr;
@@ -174,7 +172,8 @@ WEIR_REQUIREMENT(2, 26, Process, AForkedChildNeedsNoLockOfOtherThreads,
   };
   Interruptions interruptions;
   std::jthread others[4];
-  for (std::jthread& thread : others) thread = std::jthread([&] { use_the_driver(interruptions); });
+  for (std::jthread& thread : others)
+    thread = std::jthread([&](const std::stop_token& stopped) { use_the_driver(stopped, interruptions); });
   for (int round = 0; round < (judged().thorough ? 600 : 60) && !HasFailure(); ++round) {
     use = round % uses;
     run_in_a_child("while other threads called the driver", [&](const auto& calling) {
@@ -197,7 +196,6 @@ WEIR_REQUIREMENT(2, 26, Process, AForkedChildNeedsNoLockOfOtherThreads,
       if (allocated) calling("memory_free"), (void)table().memory_free(allocated, &status);
     });
   }
-  stop = true;
 }
 
 WEIR_REQUIREMENT(
