@@ -386,8 +386,13 @@ WEIR_REQUIREMENT(3, 17, Modules, UnknownTargetIsRefused,
                  "WEIR_ERROR_CODE_OBJECT, and the message names the target.") {
   const ReadyKernel& ready = ready_kernel("iota");
   if (ready.target.empty()) throw Skipped("targets of the format " + ready.format + " have no names");
-  for (const std::string& target : {std::string("no-such-target"), std::string("z9999"), ready.target + "-v9",
-                                    ready.target + "9", ready.target.substr(0, 1)}) {
+  std::vector<std::string> targets{"no-such-target", "z9999"};
+  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+    const std::string listed = info().code_targets[i].target;
+    if (ready.format == info().code_targets[i].format && !listed.empty())
+      targets.insert(targets.end(), {listed + "-v9", listed + "9", listed.substr(0, 1)});
+  }
+  for (const std::string& target : targets) {
     weir_code_object object = ready.code_object();
     object.target = target.c_str();
     weir_module out = nullptr;
