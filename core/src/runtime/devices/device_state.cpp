@@ -209,6 +209,16 @@ std::vector<const KernelOrigin*> DeviceState::running_kernels() {
   return kernels;
 }
 
+void keep_reachable(void* object) noexcept {
+  static constinit std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  try {
+    static auto& objects = *new std::vector<void*>;
+    objects.push_back(object);
+  } catch (const std::bad_alloc&) {  // it stays without being listed
+  }
+}
+
 const std::string* intern(std::string_view text) {
   Runtime& r = runtime();
   std::lock_guard lock(r.names_mutex);

@@ -82,6 +82,10 @@ bool process_is_exiting() noexcept;
 /// before those that its driver and its vendor's libraries have registered until then. They may unload code.
 void watch_process();
 
+/// Stores a driver's object that stays until the process ends, so that leak detectors report only unintended
+/// leaks.
+void keep_reachable(void* object) noexcept;
+
 /// Returns a copy of `text` that lives as long as the process; equal texts share one copy.
 const std::string* intern(std::string_view text);
 

@@ -33,7 +33,11 @@ bool same_work(const weir_graph_node& a, const weir_graph_node& b) noexcept {
 }  // namespace
 
 DriverGraph::~DriverGraph() {
-  if (graph_ && !process_is_exiting()) destroy(graph_);
+  if (!graph_) return;
+  if (process_is_exiting())
+    keep_reachable(graph_);
+  else
+    destroy(graph_);
 }
 
 void DriverGraph::destroy(weir_graph graph) noexcept {

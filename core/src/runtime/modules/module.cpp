@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <mutex>
 #include <new>
 #include <vector>
 #include <weir/module.hpp>
@@ -17,25 +16,9 @@
 namespace weir {
 namespace detail {
 
-namespace {
-
-// Modules that stay loaded until the process ends. The list is never destroyed and keeps them
-// reachable, so that leak detectors report only unintended leaks.
-void keep_loaded(weir_module module) noexcept {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  try {
-    static auto& modules = *new std::vector<weir_module>;
-    modules.push_back(module);
-  } catch (const std::bad_alloc&) {  // The module stays loaded without being listed.
-  }
-}
-
-}  // namespace
-
 ModuleState::~ModuleState() {
   device.memory.when_unused([&state = device, handle = module]() noexcept {
-    if (state.keeps_resources()) return keep_loaded(handle);
+    if (state.keeps_resources()) return keep_reachable(handle);
     state.call_no_throw([&](weir_status* status) { return state.table().module_unload(handle, status); });
   });
 }
