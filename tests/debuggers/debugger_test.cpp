@@ -80,8 +80,9 @@ TEST_F(Gdb, BreaksInAKernelShowsItsLineAndSteps) {
               "' -ex continue -ex 'tbreak program.cpp:" + last + "' -ex continue -ex stepi -ex bt",
           "1");
   EXPECT_THAT(output, ContainsRegex("#0 .*shown_in_debuggers_0_loop \\(\\) at .*program\\.cpp:[0-9]+"));
-  // A worker thread or the thread that waits for the stream runs the kernel.
-  EXPECT_THAT(output, ContainsRegex("start_thread|main \\(\\)")) << "the backtrace ends in the kernel";
+  // A worker thread or the thread that waits for the stream runs the kernel. gdb names start_thread only with
+  // libc's debug symbols, which bare systems lack.
+  EXPECT_THAT(output, ContainsRegex("start_thread|from [^\n]*libc\\.so|main \\(\\)")) << "the backtrace ends in the kernel";
   EXPECT_THAT(output, ContainsRegex("program\\.cpp:" + first));
   EXPECT_THAT(output, ContainsRegex("program\\.cpp:" + last));
   EXPECT_THAT(output, Not(HasSubstr("No line")));

@@ -24,7 +24,9 @@
 //   static constexpr std::uint32_t annotate_version   the version of that extension that it supports; 1 without
 //   configure(std::string_view)     weir_layer::configure
 //   std::uint64_t get(std::string_view)   weir_layer::get; throws Failure{WEIR_ERROR_NOT_FOUND}
-// Each driver that uses the layer has a separate layer object, which lives until the process ends.
+// Each driver that uses the layer has a separate layer object, which lives until the process ends. In a child that
+// was forked after the driver was used, calls go to the driver alone, which refuses them: another thread may have
+// held a lock of the layer.
 #pragma once
 
 #include <weir/layer.h>
@@ -38,6 +40,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "fork.hpp"
 #include "status.hpp"
 
 namespace weir::sdk {
@@ -101,8 +104,15 @@ template <class L, class Slot, class Function>
 struct LayerCall;
 template <class L, class Slot, class... A>
 struct LayerCall<L, Slot, weir_result (*)(A...)> {
+  /// Calls before the driver is used. After them, a child of fork can use it, and the layer over it.
+  static constexpr bool describes = std::is_same_v<Slot, slots::device_count_slot> ||
+                                    std::is_same_v<Slot, slots::device_get_info_slot> ||
+                                    std::is_same_v<Slot, slots::get_extension_slot>;
+
   [[gnu::noinline]] static weir_result run(L& layer, A... arguments) {
+    if (was_forked()) return (layer.next.*Slot::member)(arguments...);
     return guarded(argument_of<weir_status*>(arguments...), [&]() -> weir_result {
+      if constexpr (!describes) notice_forks();
       if constexpr (layer_enters<L>)
         if (const weir_result result = layer.enter(Slot{}, arguments...); result != WEIR_OK) return result;
       if constexpr (Slot::template replaced<L>)
