@@ -2,6 +2,10 @@
 #include "rendezvous.hpp"
 
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,9 +87,32 @@ void write_address(const std::string& path, const std::string& address) {
                      path.c_str());
 }
 
+/// An IPv4 address of this machine, other than the loopback address if there is one.
+std::string own_address() {
+  std::string found = "127.0.0.1";
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || one->ifa_flags & IFF_LOOPBACK ||
+        !(one->ifa_flags & IFF_UP))
+      continue;
+    char text[NI_MAXHOST];
+    if (getnameinfo(one->ifa_addr, sizeof(sockaddr_in), text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+      continue;
+    found = text;
+    break;
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+/// The name of this machine, or its address if the name is unknown, as in some containers.
 std::string own_host() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
+  addrinfo* found = nullptr;
+  if (getaddrinfo(name, nullptr, nullptr, &found) != 0 || !found) return own_address();
+  freeaddrinfo(found);
   return name;
 }
 

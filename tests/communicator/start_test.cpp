@@ -3,6 +3,7 @@
 // TCP, and at WEIR_RENDEZVOUS. Arrays are on the CPU driver and pass over the ranks' connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,15 @@ TEST(RanksOfTorchrun, MeetAtAFileWhichIsRemoved) {
   const std::string path = testing::TempDir() + "weir-meeting-" + std::to_string(getpid());
   expect_right(run("order", "WEIR_RENDEZVOUS=file://" + path));
   EXPECT_FALSE(std::filesystem::exists(path + ".1"));
+}
+
+// As in a container without an entry for its name.
+TEST(RanksOfTorchrun, MeetAtAFileOnAMachineWhoseNameIsUnknown) {
+  if (unshare(CLONE_NEWUTS) != 0) GTEST_SKIP() << "may not change the machine's name";
+  constexpr char unknown[] = "no-such-machine-of-weir";
+  ASSERT_EQ(sethostname(unknown, sizeof unknown - 1), 0);
+  expect_right(run(
+      "order", "WEIR_RENDEZVOUS=file://" + testing::TempDir() + "weir-meeting-" + std::to_string(getpid())));
 }
 
 TEST(RanksOfTorchrun, NameAMalformedRendezvous) {
