@@ -74,6 +74,7 @@ struct Slots {
   static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
     return call(status, [&] {
       weir_device& out = output(out_device, "out_device");
+      notice_forks();  // other threads may hold locks of the SDK or of the driver at a fork from here on
       out = handle_of<weir_device>(DeviceList<D>::get().open(index));
     });
   }

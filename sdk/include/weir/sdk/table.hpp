@@ -113,7 +113,7 @@
 //   - It counts openings of devices, and returns the same kernel for repeated look-ups.
 //   - It negotiates the host's ABI range: versions 1.0 to 1.4 are supported. A host of 1.0 gets no graphs,
 //     one of 1.1 no external memory, one of 1.2 no code_compile, and one of 1.3 no cooperative launches.
-//   - It refuses every call in a process forked after notice_forks() (fork.hpp).
+//   - It refuses every call in a process forked after a device was opened, or after notice_forks() (fork.hpp).
 //
 // An exception from these functions becomes the result and the status; `fail(code, "...")` refuses a call.
 // `destroy`, `free` and `unload` are called after the handle was invalidated. They return the object with
