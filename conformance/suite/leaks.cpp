@@ -320,22 +320,24 @@ WEIR_REQUIREMENT(3, 64, Leaks, OfRefusedCode,
   const weir_parameter outside = {wrong.argument_bytes, 8, WEIR_PARAMETER_VALUE};
   wrong.parameter_count = 1;
   wrong.parameters = &outside;
-  // Each is refused at another point: what it is, what it contains, and what it is for.
+  // Each is refused at another point: what it is, what it is for, and what it contains. The last would take a
+  // vendor's compiler too long if the code is a text.
   const Bytes noise = pattern(1000);
-  weir_code_object unknown = iota.ready().code_object(), cut = unknown, foreign = unknown;
+  weir_code_object unknown = iota.ready().code_object(), foreign = unknown, cut = unknown;
   unknown.data = noise.data();
   unknown.size = noise.size();
-  cut.size /= 2;
   foreign.target = "no-such-target";
+  cut.size /= 2;
+  std::vector<const weir_code_object*> refused{&unknown, &foreign};
+  if (std::ranges::find(iota.ready().bytes, 0) < iota.ready().bytes.end() - 1) refused.push_back(&cut);
   expect_flat("a refused kernel_launch and a refused module_get_kernel", often, [&] {
     weir_kernel found = nullptr;
     (void)result_of(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&empty));
     (void)result_of(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
                     static_cast<const weir_kernel_layout*>(&wrong), &found);
   });
-  expect_flat("three calls of module_load that are refused", sometimes(), [&] {
-    for (const weir_code_object* object :
-         {&std::as_const(unknown), &std::as_const(cut), &std::as_const(foreign)}) {
+  expect_flat("calls of module_load that are refused", sometimes(), [&] {
+    for (const weir_code_object* object : refused) {
       weir_module loaded = nullptr;
       const weir_result result = result_of(table().module_load, device(), object, &loaded);
       if (result == WEIR_OK) (void)result_of(table().module_unload, loaded);  // C3.06 or C3.17 fails then
