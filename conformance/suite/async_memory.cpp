@@ -238,9 +238,8 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     4, 31, AsyncMemory, MemoryWaitsForAllItsEarlierLives,
     "Memory that was freed on a stream with held work, taken over and freed on another stream, is not used "
-    "by a "
-    "third one before the work of the first has run; nor is memory that was joined from parts that different "
-    "streams freed.") {
+    "by a third one before the work of the first has run; nor is memory that was joined from parts that "
+    "different streams freed.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   for (const std::uint64_t size : pooled_sizes) {
@@ -271,10 +270,8 @@ WEIR_REQUIREMENT(
       EXPECT_TRUE(same_bytes(read_through(third, taken[i], 0, size), Bytes(size, 99)))
           << "a stream filled its new memory of " << size
           << " bytes and more with 99; held work of another stream, which had freed the same memory, wrote "
-             "to it "
-             "later. Look first at what memory_allocate_async and memory_free_async do with the marks of a "
-             "block "
-             "that has more than one";
+             "to it later. Look first at what memory_allocate_async and memory_free_async do with the marks of "
+             "a block that has more than one";
       free_on(third, taken[i]);
     }
     third.synchronize();

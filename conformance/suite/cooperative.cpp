@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels 3 and 5: cooperative launches, whose blocks wait for one another.
 #include <algorithm>
-#include <functional>
 #include <cstddef>
+#include <functional>
 
 #include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"

@@ -13,8 +13,7 @@ namespace {
 
 WEIR_REQUIREMENT(3, 85, RunningKernels, LeaveEarlierEventsReached,
                  "An event that was recorded before a kernel is reached while the kernel runs, whatever was "
-                 "submitted after "
-                 "it; other streams that wait for the event go on.") {
+                 "submitted after it; other streams that wait for the event go on.") {
   constexpr std::uint64_t large = 16u << 20;
   HeldKernel held;
   const Memory memory(64), other(64), written(large);
@@ -35,8 +34,7 @@ WEIR_REQUIREMENT(3, 85, RunningKernels, LeaveEarlierEventsReached,
   ASSERT_TRUE(held.starts()) << "the kernel did not start";
   constexpr const char* advice =
       " although only work after its record has not ended: a kernel that runs, and a copy of 16 MiB. Look "
-      "first "
-      "at when the device's answers about earlier work reach the host";
+      "first at when the device's answers about earlier work reach the host";
   EXPECT_TRUE(eventually([&] { return before.done(); })) << "event_query returned WEIR_NOT_READY" << advice;
   if (!HasFailure()) {
     before.synchronize();

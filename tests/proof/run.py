@@ -92,6 +92,10 @@ class Proof:
         return Result(child.returncode, text, time.monotonic() - began, timed_out)
 
 
+def is_vulkan(proof):
+    return proof.device.partition(":")[0] == "vulkan"
+
+
 def cuda_tool(name):
     """Path of a program of the CUDA toolkit, or None."""
     return shutil.which(name) or shutil.which(f"/usr/local/cuda/bin/{name}")

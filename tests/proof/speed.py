@@ -2,7 +2,7 @@
 """weir-bench's GPU part, compared with its twins, or its Vulkan part."""
 import json
 
-from .run import cuda_tool, tail
+from .run import cuda_tool, is_vulkan, tail
 
 TWIN = "libweir-bench-twin.so"
 SKIPPED = "skipped: "  # begins the message of a case that cannot run on the machine
@@ -78,10 +78,6 @@ FLOORS = {
     "conjugate_gradients_in_launches_of_64/512": 1.65,
     "conjugate_gradients_in_launches_of_16/4096": 1.05,
 }
-
-
-def is_vulkan(proof):
-    return proof.device.partition(":")[0] == "vulkan"
 
 
 def compile_twin(proof):

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as xml
 from dataclasses import dataclass, field
 
 from .conformance import judge
-from .run import tail
+from .run import is_vulkan, tail
 
 # Test programs that use no device under test. The bundle leaves them out, and the proof does not run them.
 HOST_ONLY = {
@@ -150,7 +150,7 @@ def programs(proof):
     return sorted(path.name for path in proof.program("").iterdir()
                   if path.is_file() and os.access(path, os.X_OK) and TEST_NAME.search(path.name)
                   and path.name not in HOST_ONLY
-                  and not (proof.device.startswith("vulkan") and path.name in READY_KERNELS))
+                  and not (is_vulkan(proof) and path.name in READY_KERNELS))
 
 
 def report_outcome(proof, part, what, outcome):
@@ -162,7 +162,7 @@ def report_outcome(proof, part, what, outcome):
 
 
 def prove(proof):
-    if proof.device.startswith("vulkan"):  # see conformance.py
+    if is_vulkan(proof):  # see conformance.py
         judge(proof)
     jobs = []
     for name in sorted(programs(proof), key=lambda name: (name not in LONGER, -SHARDS.get(name, 1))):
@@ -172,7 +172,7 @@ def prove(proof):
                                                  limit=LONGER.get(name, LIMIT), label=f".{shard}")))
         if not names:
             proof.add("tests", name, False, "names no tests")
-    conforming = None if proof.device.startswith("vulkan") else proof.pool.submit(judge, proof)
+    conforming = None if is_vulkan(proof) else proof.pool.submit(judge, proof)
     outcomes = {}
     for name, job in jobs:
         outcomes.setdefault(name, Outcome()).add(job.result()[0])
@@ -190,6 +190,7 @@ LEFT_OUT = {
     "foreign_task_list": "its compiler makes x86-64 code for the CPU driver, with the C compiler of the build",
     "packed_kernels": "holds the kernels of packed",
 }
+LEFT_OUT_ON_VULKAN = {"ready_kernel": "its code objects are for the CPU, CUDA and AMD GPUs"}
 
 
 def prove_examples(proof):
@@ -198,11 +199,9 @@ def prove_examples(proof):
         folder = proof.prefix / "sdk" / "examples"
     sources = next(path for path in (proof.prefix / "examples", proof.prefix / "../../sdk/examples")
                    if (path / "saxpy.cpp").exists())
+    left_out = {**LEFT_OUT, **(LEFT_OUT_ON_VULKAN if is_vulkan(proof) else {})}
     ran = 0
     for name in sorted(path.stem for path in sources.glob("*.cpp")):
-        left_out = dict(LEFT_OUT)
-        if proof.device.startswith("vulkan"):
-            left_out["ready_kernel"] = "its code objects are for the CPU, CUDA and AMD GPUs"
         if name in left_out:
             proof.skipped.append(("examples", name, left_out[name]))
             continue

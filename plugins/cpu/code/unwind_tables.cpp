@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
-// Defined in libgcc. __register_frame() would allocate the entry without a test for failure. Both allocate nodes of
-// a tree without one since GCC 13.
+// Defined in libgcc. __register_frame() would allocate the entry without a test for failure. Since GCC 13 both
+// allocate nodes of a tree without one.
 extern "C" void __register_frame_info(const void* eh_frame, void* entry);
 extern "C" void* __deregister_frame_info(const void* eh_frame);
 

@@ -103,11 +103,14 @@ bool Arena::enter(void (*body)(void*), void* context) noexcept try {
 bool Arena::helpers_can_start() noexcept try {
   if (startable_.load(std::memory_order_acquire)) return true;
   const std::unique_lock lock(starting_, std::try_to_lock);
-  const auto now = std::chrono::steady_clock::now();
-  if (!lock || (now < next_try_ && !startable_)) return false;
-  next_try_ = now + std::chrono::seconds(1);
-  if (!startable_) (void)WaitingThreads(impl_->helpers);
-  startable_.store(true, std::memory_order_release);
+  if (!lock) return false;  // another thread tries
+  if (!startable_) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_try_) return false;
+    next_try_ = now + std::chrono::seconds(1);
+    (void)WaitingThreads(impl_->helpers);
+    startable_.store(true, std::memory_order_release);
+  }
   return true;
 } catch (...) {
   return false;

@@ -34,8 +34,7 @@ struct PreparationState {
   std::exception_ptr error;          ///< the first
 };
 
-/// Adds a job for each device. The devices must be open. Without
-/// threads, the jobs run before this returns.
+/// Adds a job for each device. The devices must be open. Without threads, the jobs run before this returns.
 std::shared_ptr<PreparationState> prepare_in_background(const std::shared_ptr<ProgramState>& program,
                                                         std::vector<DeviceState*> devices);
 
