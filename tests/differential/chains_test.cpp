@@ -96,10 +96,14 @@ class FormCounts {
 
   void add_independent(const ir::Kernel& kernel, const passes::Plan& plan) {
     independent_ += plan.has_independent;
+    grouped_ += std::any_of(plan.tasks.begin(), plan.tasks.end(),
+                            [](const passes::PlannedTask& planned) { return planned.group != 0; });
     for (const passes::PlannedTask& planned : plan.tasks)
       if (planned.found_independent) count(Form::independent, kernel, planned);
   }
   int independent() const { return independent_; }
+  /// Of them those with several groups in one stream block.
+  int grouped() const { return grouped_; }
 
   /// The pairs that chain_kernel() makes and that were not met.
   std::string missing() const {
@@ -129,7 +133,7 @@ class FormCounts {
   }
 
   std::uint64_t counts_[form_count][kind_count] = {};
-  int phases_ = 0, independent_ = 0, unrolled_ = 0, overwritten_ = 0;
+  int phases_ = 0, independent_ = 0, grouped_ = 0, unrolled_ = 0, overwritten_ = 0;
 };
 
 // ---- one chain
@@ -261,8 +265,9 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
   std::printf("%d chains ran, %d of them merged, %d in phases, %d of these without repeats, %d with repeats, "
-              "%d with independent loops, %d on the whole grid\n",
-              ran, merged, counts.phases(), short_phases, repeated, counts.independent(), on_grid);
+              "%d with independent loops, %d of these in stream blocks, %d on the whole grid\n",
+              ran, merged, counts.phases(), short_phases, repeated, counts.independent(), counts.grouped(),
+              on_grid);
   std::printf("%d merged tasks with inner loops written out, %d without overwritten stores\n",
               counts.unrolled(), counts.overwritten());
   if (count < 100 || HasFailure()) return;
@@ -274,6 +279,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   EXPECT_GT(repeated, ran / 8);
   EXPECT_GT(on_grid, device.info().has(Capability::cooperative_launch) ? ran / 20 : -1);
   EXPECT_GT(counts.independent(), ran / 8);
+  EXPECT_GT(counts.grouped(), ran / 100);
   EXPECT_EQ(counts.missing(), "");
 }
 

@@ -85,6 +85,32 @@ TEST_F(DriverCalls, BlocksOfARegionDependOnEarlierWorkAndNotOnEachOther) {
                           UnorderedElementsAre(2u, 4u)));
 }
 
+TEST_F(DriverCalls, LoopsOfABlockThatNeedNotWaitAreBranchesOfGraphsOfGPUs) {
+  static const Kernel kernel{"sums", [](View<std::int64_t> a, View<std::int64_t> b, View<std::int64_t> c) {
+                               stream_parallel([&] {
+                                 range_for(a.size(), [&](Index i) { a[i] = i; });
+                                 range_for(b.size(), [&](Index i) { b[i] = 2 * i; });
+                                 range_for(a.size(), [&](Index i) { a[i] = a[i] + 1; });
+                               });
+                               stream_parallel([&] {
+                                 range_for(c.size(), [&](Index i) { c[i] = 3 * i; });
+                               });
+                               range_for(c.size(), [&](Index i) { c[i] = c[i] + a[i] + b[i]; });
+                             },
+                             KernelOptions{.phases = false}};
+  auto a = device.array<std::int64_t>(stream, 100), b = device.array<std::int64_t>(stream, 100),
+       c = device.array<std::int64_t>(stream, 100);
+  kernel(LaunchOptions{.mode = LaunchMode::graph}, stream, a, b, c);
+  const std::vector<std::int64_t> sums = c.to_host(stream);
+  for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(sums[static_cast<std::size_t>(i)], 6 * i + 1);
+  if (device.info().kind == DeviceKind::cpu)
+    EXPECT_THAT(Watch::get().last_graph(), ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(1u), IsEmpty(),
+                                                       UnorderedElementsAre(2u, 3u)));
+  else
+    EXPECT_THAT(Watch::get().last_graph(), ElementsAre(IsEmpty(), ElementsAre(0u), IsEmpty(), IsEmpty(),
+                                                       UnorderedElementsAre(1u, 2u, 3u)));
+}
+
 // proves R19, R34
 TEST(FailedDriverCalls, LeakNothing) {
   for (const char* slot : {"graph_create", "graph_update", "graph_launch"}) {

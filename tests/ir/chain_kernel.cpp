@@ -37,8 +37,11 @@ class Chain {
     for (const Array& a : arrays_)
       text += "param @" + a.name + " : array<" + a.type + ", " + (a.shape == 1 || a.shape == 2 ? "2" : "1") +
               ">\n";
-    out_.text = text + "param @k : i64\nparam @far : i64\n{\n" + body + "}\n";
-    out_.extents.resize(arrays_.size() + 2);
+    out_.text =
+        text + "param @apart : array<f32, 1>\nparam @k : i64\nparam @far : i64\n{\n" + body + "}\n";
+    out_.memory.push_back(static_cast<std::uint32_t>(arrays_.size()));
+    out_.extents.push_back({n_});
+    out_.extents.resize(arrays_.size() + 3);
     return std::move(out_);
   }
 
@@ -90,15 +93,29 @@ class Chain {
       case 4: {
         if (nested_) return loop();
         nested_ = true;
-        std::string region = "region {\n" + loop() + "}\n";  // one block: dissolved
+        std::string code = region();
         nested_ = false;
-        return region;
+        return code;
       }
       case 5:
         return repeat();
       default:
         return loop();
     }
+  }
+
+  /// A chain of loops as a stream block, beside another one, or alone, which dissolves the region.
+  std::string region() {
+    const Names outside = known_;
+    std::string chain;
+    for (std::size_t loops = 1 + c_.below(4); loops > 0; --loops) chain += top();
+    known_ = outside;
+    if (c_.chance(4)) return "region {\n" + chain + "}\n";
+    std::string fill;
+    const std::string index = fresh("i");
+    const std::string value = line(fill, "f", "cast " + index + " : f32");
+    return "region {\n" + chain + "} and {\nparallel (" + index + ") in (%zero to %n) {\n" + fill +
+           "store @apart[" + index + "], " + value + "\n}\n}\n";
   }
 
   /// A number of times that the host knows, or that the device computes, or while a condition holds.

@@ -80,18 +80,23 @@ inline std::vector<std::size_t> program_order(const passes::Plan& plan) {
   return order;
 }
 
-/// The blocks of each region in reverse order; tasks of a block stay in order.
+/// The blocks of each region, and the groups of each block, in reverse order; tasks of a group stay in order.
+/// So do regions with repeats, whose tasks the plan knows by number.
 inline std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
   std::vector<std::size_t> order = program_order(plan);
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
     while (end < order.size() && plan.tasks[end].region == plan.tasks[begin].region) ++end;
-    if (plan.tasks[begin].region >= 0) {
+    const bool repeats = std::any_of(plan.repeats.begin(), plan.repeats.end(), [&](const auto& repeat) {
+      return repeat.begin >= begin && repeat.begin < end;
+    });
+    if (plan.tasks[begin].region >= 0 && !repeats) {
       std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
                 order.begin() + static_cast<std::ptrdiff_t>(end), [&](std::size_t a, std::size_t b) {
-                  return plan.tasks[a].block != plan.tasks[b].block
-                             ? plan.tasks[a].block > plan.tasks[b].block
-                             : a < b;
+                  const auto place = [&](std::size_t i) {
+                    return std::pair(-plan.tasks[i].block, -plan.tasks[i].group);
+                  };
+                  return std::pair(place(a), a) < std::pair(place(b), b);
                 });
     }
     begin = end;

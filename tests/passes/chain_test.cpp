@@ -68,7 +68,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   // WEIR_CHAINS=N runs that many.
   const char* const wanted = std::getenv("WEIR_CHAINS");
   const std::uint64_t chains = wanted ? std::strtoull(wanted, nullptr, 10) : usual_chains;
-  std::uint64_t concurrent = 0, ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0,
+  std::uint64_t concurrent = 0, grouped = 0, ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0,
                 phases = 0;
   for (std::uint64_t seed = 0; seed < chains && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -103,6 +103,8 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
       if (plan.has_merged && !options.phases)
         ++(options.fusion == passes::Fusion::same_space ? same : shared);
       concurrent += plan.has_independent;
+      grouped += std::any_of(plan.tasks.begin(), plan.tasks.end(),
+                             [](const passes::PlannedTask& planned) { return planned.group != 0; });
       repeated += !plan.repeats.empty();
       phases += std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const passes::PlannedTask& planned) {
         return planned.task.kind == ir::TaskKind::phases;
@@ -135,6 +137,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(repeated, chains / 4);
   EXPECT_GT(phases, chains / 4);
   EXPECT_GT(concurrent, chains / 4);
+  EXPECT_GT(grouped, chains / 100);
   RecordProperty("kernels", std::to_string(ran));
   std::cout << ran << " ran, " << same << " merged, " << shared << " also by a shared index, " << aliased
             << " with aliases, " << failed << " failed, " << repeated << " repeat, " << phases

@@ -138,6 +138,44 @@ TEST(Concurrency, WrittenRegionsAndRepeatsKeepTheirPlace) {
   EXPECT_EQ(p.repeats.at(0).end, 2u);
 }
 
+TEST(Concurrency, LoopsOfAStreamBlockAreGroups) {
+  const auto beside_z = [](const std::string& block) {
+    return "region {\n" + block + "} and {\n" + fill("z", "9") + "}\n";
+  };
+  const std::string two = fill("x", "0") + fill("y", "1");
+  const passes::Plan p = concurrent(beside_z(two + reverse("x", "x", "2")));
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.0", "loop@0.0/1", "loop@0.1"));
+  EXPECT_TRUE(p.has_independent);
+  EXPECT_EQ(p.region_blocks, std::vector<std::uint32_t>{2}) << "blocks are those of the kernel";
+  EXPECT_THAT(shape(concurrent(beside_z(two), "", /*no_alias=*/false)),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"));
+  EXPECT_THAT(shape(concurrent(beside_z(fill("x", "0") + reverse("x", "y", "1")))),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, StatementsOfAStreamBlockStayWithTheirGroup) {
+  const std::string sums = "%q = reduce.sum (%i0) in (%zero to %len) : f32 {\n%f0 = load @z[%i0] : f32\n"
+                           "yield %f0\n}\n" +
+                           fill("y", "1") + "store @x[%zero], %q\n";
+  const passes::Plan p =
+      concurrent("region {\n" + sums + "} and {\nparallel (%j, %k) in (%zero to %one, %zero to %one) {\n"
+                 "%h = const 1 : f64\nstore @m[%j, %k], %h\n}\n}\n");
+  ASSERT_THAT(shape(p), ElementsAre("reduce@0.0", "combine@0.0", "loop@0.0/1", "loop@0.1"));
+  EXPECT_THAT(task_text(kernel(""), p.tasks[1]), HasSubstr("store @x")) << "in the last task of the reduction";
+  const passes::Plan alone = concurrent("region {\n%h = const 1 : f32\nstore @x[%zero], %h\n" + fill("y", "1") +
+                                        "} and {\n" + fill("z", "2") + "}\n");
+  EXPECT_THAT(shape(alone), ElementsAre("serial@0.0", "loop@0.0", "loop@0.1")) << "not worth an edge";
+}
+
+TEST(Concurrency, StreamBlocksThatMayConflictOrRepeatAreOneGroup) {
+  const std::string two = fill("x", "0") + fill("y", "1");
+  EXPECT_THAT(shape(concurrent("region allow_conflicts {\n" + two + "} and {\n" + fill("z", "2") + "}\n")),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"));
+  EXPECT_THAT(shape(concurrent("region {\nrepeat (%q) to %len {\n" + fill("x", "3") + "}\n" + two +
+                               "} and {\n" + fill("z", "2") + "}\n")),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.0", "loop@0.1"));
+}
+
 TEST(Concurrency, ShortLoopsAreARegionOnlyIfAllOfThemAre) {
   const auto phases = [](const std::string& body) {
     return passes::make_plan(kernel(body), 8,

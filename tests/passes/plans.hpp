@@ -28,7 +28,7 @@ inline passes::Plan plan(const std::string& body, const std::string& options = "
 }
 
 /// One word per task, with region and block if it has them: "serial", "loop", "reduce", "combine",
-/// "loop@0.1".
+/// "loop@0.1", and "loop@0.1/2" in a group that is not the first of its block.
 inline std::vector<std::string> shape(const passes::Plan& plan) {
   static const char* const words[] = {"serial", "loop", "reduce", "combine", "phases"};
   std::vector<std::string> out;
@@ -36,6 +36,7 @@ inline std::vector<std::string> shape(const passes::Plan& plan) {
     std::string word = words[static_cast<std::size_t>(planned.task.kind)];
     if (planned.region >= 0)
       word += "@" + std::to_string(planned.region) + "." + std::to_string(planned.block);
+    if (planned.group != 0) word += "/" + std::to_string(planned.group);
     out.push_back(word);
   }
   return out;

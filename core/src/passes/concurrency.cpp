@@ -29,7 +29,8 @@ bool is_loop(const Segment& segment) {
 /// Why the second of two segments waits for the first; empty for independent ones.
 using Reason = std::string;
 
-/// Consecutive live segments outside of regions and repeats, by their places in the draft.
+/// Consecutive live segments outside of repeats, by their places in the draft: outside of regions, or those of
+/// one stream block.
 class Stretch {
  public:
   Stretch(Draft& draft, const LinearForms& forms, const FusionAssumptions& known,
@@ -52,14 +53,33 @@ class Stretch {
   void run(std::vector<FusionDecision>& decisions, bool whole) {
     divide(0, places_.size());
     if (whole && (regions_.empty() || regions_.front().second.size() != places_.size())) regions_.clear();
-    for (std::size_t b = 1; b < places_.size(); ++b) {
-      const Segment &first = segment(places_[b - 1]), &second = segment(places_[b]);
-      const Reason& why = reasons_[(b - 1) * places_.size() + b];
-      if (is_loop(first) && is_loop(second) && !why.empty())
-        decisions.push_back(
-            {first.statements.front()->location, second.statements.front()->location, false, why});
-    }
+    explain(decisions);
     for (const auto& [begin, blocks] : regions_) form(begin, blocks);
+  }
+
+  /// Makes groups of the segments of a stream block.
+  void group(std::vector<FusionDecision>& decisions) {
+    Blocks groups;
+    for (std::size_t j = 0; j < places_.size(); ++j) {
+      groups.push_back(j);
+      for (std::size_t a = 0; a < j; ++a) {
+        if (!waits(a, j)) continue;
+        const auto [first, last] = std::minmax({groups[a], groups[j]});
+        std::ranges::replace(groups, last, first);
+      }
+    }
+    join_statements(groups, 0);
+    if (loops_outside_longest(groups, 0) == 0) return;
+    explain(decisions);
+    std::vector<std::uint16_t>& divided = draft_.divided[static_cast<std::size_t>(segment(places_[0]).region)];
+    std::ranges::copy(shared_between(0, groups), std::back_inserter(divided));
+    arrange(0, groups);
+    std::int32_t number = 0;
+    std::ranges::sort(groups);
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      if (k != 0 && groups[k] != groups[k - 1]) ++number;
+      segment(places_[k]).group = number;
+    }
   }
 
  private:
@@ -69,6 +89,16 @@ class Stretch {
   bool waits(std::size_t a, std::size_t b) const { return !reasons_[a * places_.size() + b].empty(); }
 
   // ---- dependences
+
+  void explain(std::vector<FusionDecision>& decisions) const {
+    for (std::size_t b = 1; b < places_.size(); ++b) {
+      const Segment &first = segment(places_[b - 1]), &second = segment(places_[b]);
+      const Reason& why = reasons_[(b - 1) * places_.size() + b];
+      if (is_loop(first) && is_loop(second) && !why.empty())
+        decisions.push_back(
+            {first.statements.front()->location, second.statements.front()->location, false, why});
+    }
+  }
 
   Reason reason(std::size_t a, std::size_t b) const {
     const Segment &first = segment(places_[a]), &second = segment(places_[b]);
@@ -169,28 +199,34 @@ class Stretch {
     }
   }
 
-  // Orders the region's segments by stream block. Segments between them have no tasks; they stay where they
-  // are and belong to the stream block before them, so that the region is in one piece.
-  void form(std::size_t begin, const Blocks& blocks) {
+  // Segments between those of the region have no tasks; they stay where they are and belong to the stream
+  // block before them, so that the region is in one piece.
+  void form(std::size_t begin, Blocks blocks) {
     if (draft_.regions.size() >= max_regions) return;
     const auto region = static_cast<std::int32_t>(draft_.regions.size());
     draft_.regions.push_back(nullptr);
     draft_.divided.push_back(shared_between(begin, blocks));
-    std::vector<std::size_t> order(blocks.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return blocks[k]; });
-    std::vector<Segment> moved;
-    for (const std::size_t k : order) {
-      moved.push_back(std::move(segment(places_[begin + k])));
-      moved.back().region = region;
-      moved.back().block = static_cast<std::int32_t>(blocks[k]);
+    arrange(begin, blocks);
+    std::ranges::sort(blocks);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      segment(places_[begin + k]).region = region;
+      segment(places_[begin + k]).block = static_cast<std::int32_t>(blocks[k]);
     }
-    for (std::size_t k = 0; k < moved.size(); ++k) segment(places_[begin + k]) = std::move(moved[k]);
     const std::size_t last = places_[begin + blocks.size() - 1];
     for (std::size_t place = places_[begin] + 1; place < last; ++place) {
       segment(place).region = region;
       if (!segment(place).live) segment(place).block = segment(place - 1).block;
     }
+  }
+
+  // Orders segments by stream block or group.
+  void arrange(std::size_t begin, const Blocks& blocks) {
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return blocks[k]; });
+    std::vector<Segment> moved;
+    for (const std::size_t k : order) moved.push_back(std::move(segment(places_[begin + k])));
+    for (std::size_t k = 0; k < moved.size(); ++k) segment(places_[begin + k]) = std::move(moved[k]);
   }
 
   // The array parameters that one stream block changes and another one uses, in different elements.
@@ -222,6 +258,28 @@ bool stays(const Draft& draft, const Segment& segment) {
   return segment.region >= 0 || segment.repeat >= 0 || draft.is_control(segment);
 }
 
+// The end of the written stream block that begins at segment `i`; `i` outside of regions.
+std::size_t end_of_stream_block(const Draft& draft, std::size_t i) {
+  const Segment& first = draft.segments[i];
+  std::size_t end = i;
+  while (end < draft.segments.size() && first.region >= 0 && draft.segments[end].region == first.region &&
+         draft.segments[end].block == first.block)
+    ++end;
+  return end;
+}
+
+// The live segments of a stream block, or none if it must stay as it is.
+std::vector<std::size_t> divisible(const Draft& draft, std::size_t begin, std::size_t end) {
+  if (draft.are_meant(draft.segments[begin].region)) return {};
+  std::vector<std::size_t> places;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Segment& segment = draft.segments[i];
+    if (segment.repeat >= 0 || draft.is_control(segment)) return {};
+    if (segment.live) places.push_back(i);
+  }
+  return places.size() <= max_compared ? places : std::vector<std::size_t>();
+}
+
 // Whether one task can run all segments as the stream blocks of a region.
 bool can_be_one_region(const Draft& draft) {
   std::size_t live = 0;
@@ -240,22 +298,32 @@ std::vector<FusionDecision> find_concurrency(Draft& draft, const FusionAssumptio
   std::vector<FusionDecision> decisions;
   std::optional<LinearForms> forms;
   std::vector<std::size_t> places;
-  const auto end_stretch = [&] {
+  const auto end_stretch = [&](auto&& action) {
     const auto loops =
         std::ranges::count_if(places, [&](std::size_t place) { return is_loop(draft.segments[place]); });
     if (loops > 1) {
       if (!forms) forms.emplace(*draft.kernel);
-      Stretch(draft, *forms, known, std::move(places)).run(decisions, whole);
+      Stretch stretch(draft, *forms, known, std::move(places));
+      action(stretch);
     }
     places.clear();
   };
-  for (std::size_t i = 0; i < draft.segments.size(); ++i) {
-    const Segment& segment = draft.segments[i];
-    const bool alone = stays(draft, segment);
-    if (alone || places.size() == max_compared) end_stretch();
-    if (!alone && segment.live) places.push_back(i);
+  const auto find_region = [&](Stretch& stretch) { stretch.run(decisions, whole); };
+  const auto find_groups = [&](Stretch& stretch) { stretch.group(decisions); };
+  for (std::size_t i = 0; i < draft.segments.size();) {
+    if (const std::size_t end = end_of_stream_block(draft, i); end != i) {
+      end_stretch(find_region);
+      places = whole ? std::vector<std::size_t>() : divisible(draft, i, end);
+      end_stretch(find_groups);
+      i = end;
+      continue;
+    }
+    const bool alone = stays(draft, draft.segments[i]);
+    if (alone || places.size() == max_compared) end_stretch(find_region);
+    if (!alone && draft.segments[i].live) places.push_back(i);
+    ++i;
   }
-  end_stretch();
+  end_stretch(find_region);
   return decisions;
 }
 

@@ -313,8 +313,8 @@ class Planner {
     const std::size_t next = next_live(reduction + 1);
     if (next == draft_.segments.size()) return std::nullopt;
     const Segment &first = draft_.segments[reduction], &second = draft_.segments[next];
-    const bool joins =
-        second.kind == Segment::Kind::serial && second.region == first.region && second.block == first.block;
+    const bool joins = second.kind == Segment::Kind::serial && second.region == first.region &&
+                       second.block == first.block && second.group == first.group;
     return joins ? std::optional(next) : std::nullopt;
   }
 
@@ -338,6 +338,7 @@ class Planner {
     planned.cost_is_exact = cost.exact;
     planned.region = segment.region;
     planned.block = segment.block;
+    planned.group = segment.group;
     planned.conflicts_are_meant = draft_.are_meant(segment.region);
     planned.found_independent = draft_.is_found(segment.region);
     if (segment.region >= 0) planned.divided = draft_.divided[static_cast<std::size_t>(segment.region)];
@@ -366,10 +367,12 @@ class Planner {
           plan_.tasks[i].region = number;
           if (number >= 0) continue;
           plan_.tasks[i].block = -1;
+          plan_.tasks[i].group = 0;
           plan_.tasks[i].divided.clear();
           plan_.tasks[i].found_independent = false;
         }
-        if (plan_.tasks[begin].found_independent) plan_.has_independent = true;
+        for (std::size_t i = begin; i < end; ++i)
+          plan_.has_independent |= plan_.tasks[i].found_independent || plan_.tasks[i].group != 0;
         if (number >= 0) plan_.region_blocks.push_back(blocks);
       }
       begin = end;

@@ -65,6 +65,7 @@ struct PlannedTask : LoopBounds {
   ir::Task task;
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
   std::int32_t block = -1;           ///< stream block of the region; 0 stays on the caller's stream
+  std::int32_t group = 0;            ///< of the stream block; its groups do not depend on each other
   bool conflicts_are_meant = false;  ///< allowed with other stream blocks of the region
   bool found_independent = false;    ///< the kernel does not write the region; see passes/concurrency.hpp
   /// No inner loop of unknown length is in `task.cost`; or in the costs of `phases`, each of which runs once.
@@ -109,7 +110,7 @@ struct Plan {
   bool uses_launch_key = false;        ///< random numbers
   bool prints = false;                 ///< some task needs the stream's print buffer
   bool has_merged = false;             ///< some task was merged from several loops
-  bool has_independent = false;        ///< some region is not in the kernel
+  bool has_independent = false;        ///< some region or group is not in the kernel
   bool has_cooperative = false;        ///< some task needs the launch's grid barriers
 };
 

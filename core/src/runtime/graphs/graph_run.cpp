@@ -121,7 +121,7 @@ std::uint64_t regions_in_order_of(const GraphRun& run, const ProgramCall& call) 
 void add_call(const GraphRun& run, const ProgramCall& call, GraphOrder& order, const KernelOrigin* kernel,
               std::vector<std::uint32_t>& nodes) {
   LaunchValues values = values_of(run, 0, call, 0);
-  add_tasks(order, call.compiled->placed, regions_in_order_of(run, call), kernel, nodes,
+  add_tasks(order, call.compiled->placed_in_graphs, regions_in_order_of(run, call), kernel, nodes,
             HostRepeats{call.compiled, &values});
 }
 

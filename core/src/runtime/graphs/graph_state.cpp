@@ -96,7 +96,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
     const auto& before = std::get<ProgramCall>(held.what);
     program->scratch_offset = before.scratch_offset;
     program->first_barrier = before.first_barrier;
-    if (program->compiled->placed != before.compiled->placed ||
+    if (program->compiled->placed_in_graphs != before.compiled->placed_in_graphs ||
         program->repeats.counts != before.repeats.counts)
       ++shape;
   }

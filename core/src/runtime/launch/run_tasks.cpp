@@ -82,7 +82,7 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   own.nodes.clear();
   GraphOrder order(own.graph.emplace(launch.stream.device));
   try {
-    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes,
+    add_tasks(order, launch.compiled.placed_in_graphs, own.in_order, launch.program.origin, own.nodes,
               launch.repeats());
   } catch (...) {
     own.graph.reset();

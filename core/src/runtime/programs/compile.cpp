@@ -171,6 +171,26 @@ std::uint64_t local_bytes(const ir::Block& block) {
   return bytes;
 }
 
+/// Edges between the nodes of a GPU's graph cost less than the tasks that they keep apart. A fork of streams, or
+/// of threads, costs more than most groups gain.
+std::vector<PlacedTask> place_in_graphs(const passes::Plan& plan, DeviceKind kind) {
+  std::vector<TaskPlace> places;
+  std::int32_t branch = 0;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const passes::PlannedTask& task = plan.tasks[i];
+    if (i != 0) {
+      const passes::PlannedTask& before = plan.tasks[i - 1];
+      const bool divides = kind != DeviceKind::cpu && task.group != before.group;
+      if (task.region != before.region)
+        branch = 0;
+      else if (task.block != before.block || divides)
+        ++branch;
+    }
+    places.push_back({task.region, branch});
+  }
+  return place_tasks(places);
+}
+
 /// Null when the code is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        std::shared_ptr<const passes::Plan> chosen,
@@ -184,6 +204,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   for (const passes::PlannedTask& planned : plan.tasks)
     places.push_back({planned.region, std::max(planned.block, 0)});
   compiled->placed = place_tasks(places);
+  compiled->placed_in_graphs = place_in_graphs(plan, device.info.kind);
   for (const passes::PlannedRepeat& repeat : plan.repeats)
     compiled->repeats.push_back({repeat.begin, repeat.end});
   compiled->forks =

@@ -70,6 +70,14 @@ std::string describe_phases(const ir::Kernel& kernel, const ir::Task& task, bool
                      at, one_block);
 }
 
+/// The group of a task, if its stream block has several.
+std::string group_of(const passes::PlannedTask& task, const passes::Plan& plan) {
+  const bool several = std::ranges::any_of(plan.tasks, [&](const passes::PlannedTask& other) {
+    return other.region == task.region && other.block == task.block && other.group != task.group;
+  });
+  return several ? fmt::format(", group {}", task.group) : "";
+}
+
 /// `separate` has each loop a task, for comparison.
 void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& plan,
                 const passes::Plan& separate, std::span<const Lowering> lowerings,
@@ -78,8 +86,8 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
     const passes::PlannedTask& planned = plan.tasks[i];
     out += "  " + planned.task.name;
     if (planned.region >= 0)
-      out += fmt::format(" ({}region {}, block {})", planned.found_independent ? "independent loops, " : "",
-                         planned.region, planned.block);
+      out += fmt::format(" ({}region {}, block {}{})", planned.found_independent ? "independent loops, " : "",
+                         planned.region, planned.block, group_of(planned, plan));
     out += ": " + to_string(lowerings[i]);
     if (!compiled.empty()) out += numbers(compiled[i]);
     out += '\n';

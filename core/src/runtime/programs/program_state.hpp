@@ -50,7 +50,8 @@ struct DeviceProgram {
   codegen::LaunchAssumptions assumptions;  ///< of its code: those of its variant, or fewer
   std::vector<std::shared_ptr<ModuleState>> modules;
   std::vector<CompiledTask> tasks;
-  std::vector<PlacedTask> placed;
+  std::vector<PlacedTask> placed;            ///< over streams
+  std::vector<PlacedTask> placed_in_graphs;  ///< the groups of stream blocks are branches, too
   std::vector<RepeatedTasks> repeats;  ///< by entry of the plan's repeats
   bool forks = false;                  ///< a region has several stream blocks
   std::uint32_t argument_bytes = 0;    ///< largest argument block of a task
