@@ -52,6 +52,19 @@ TEST(Info, ListsEveryCandidateWithItsFateReasonAndRemedy) {
 }
 
 // proves R33
+TEST(Info, WithoutDescriptorsTheLimitIsTheRemedy) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  const ProgramResult result =
+      run_program({"/bin/sh", "-c", "ulimit -n 8; exec " + tool() + " info"},
+                  {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent", "XDG_DATA_HOME",
+                   "XDG_CACHE_HOME=" + (folder.path() / "cache").string()});
+  EXPECT_THAT(result.out, HasSubstr("Too many open files"));
+  EXPECT_THAT(result.out, HasSubstr("raise the limit of open files"));
+  EXPECT_THAT(result.out, Not(HasSubstr("reinstall")));
+}
+
+// proves R33
 TEST(Info, JsonHasTheSameContent) {
   const DriverFolder folder;
   folder.add_driver("good", "good");

@@ -79,11 +79,12 @@ template <class Step>
 void Discovery::take_step(std::size_t number, Step step) {
   if (examinations_[number].refused) return;
   const auto refuse = [&](const Refusal& refusal) {
+    const bool no_descriptor = errno == EMFILE || errno == ENFILE;
     Candidate& candidate = candidates_[number];
     examinations_[number].refused = true;
     candidate.status = refusal.status;
     candidate.reason = refusal.reason;
-    candidate.remedy = refusal.remedy;
+    candidate.remedy = no_descriptor ? "close files, or raise the limit of open files (ulimit -n)" : refusal.remedy;
     candidate.devices.clear();
     candidate.communicator_info.reset();
   };
@@ -96,7 +97,8 @@ void Discovery::take_step(std::size_t number, Step step) {
   } catch (const std::bad_alloc&) {  // no statement about the driver
     throw;
   } catch (const Refusal& refusal) {
-    // The loader, files and drivers report a lack of host memory in their own words; errno identifies it.
+    // The loader, files and drivers report a lack of host memory, or of descriptors, in their own words; errno
+    // identifies it.
     if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const Error& error) {
