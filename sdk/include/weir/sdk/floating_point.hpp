@@ -17,14 +17,13 @@ class DefaultFloatingPoint {
   DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
 
 #if defined(__x86_64__)
-  // Functions such as fesetround() change both control words, so that one read finds every change.
-  DefaultFloatingPoint() noexcept : sse_(__builtin_ia32_stmxcsr()) {
-    if (!differ(sse_, default_sse)) return;
-    __asm__ volatile("fnstcw %0" : "=m"(x87_));
+  // Instructions change each control word alone. Loading one takes longer than comparing both.
+  DefaultFloatingPoint() noexcept : sse_(__builtin_ia32_stmxcsr()), x87_(x87_now()) {
+    if (!differ(sse_, default_sse) && x87_ == default_x87) return;
     set(default_sse, default_x87);
   }
   ~DefaultFloatingPoint() {
-    if (differ(__builtin_ia32_stmxcsr(), sse_)) set(sse_, x87_);
+    if (differ(__builtin_ia32_stmxcsr(), sse_) || x87_now() != x87_) set(sse_, x87_);
   }
 
  private:
@@ -36,13 +35,18 @@ class DefaultFloatingPoint {
   static constexpr bool differ(unsigned a, unsigned b) noexcept {
     return ((a ^ b) & ~0x3fu) != 0;
   }
+  static unsigned short x87_now() noexcept {
+    unsigned short now;
+    __asm__ volatile("fnstcw %0" : "=m"(now));
+    return now;
+  }
   static void set(unsigned sse, unsigned short x87) noexcept {
     __builtin_ia32_ldmxcsr(sse);
     __asm__ volatile("fldcw %0" : : "m"(x87));
   }
 
   unsigned sse_;
-  unsigned short x87_ = default_x87;
+  unsigned short x87_;
 #else
   DefaultFloatingPoint() noexcept {
     std::fegetenv(&before_);
