@@ -126,6 +126,13 @@ TEST_F(Checks, Memory) {
           "this device has no pinned memory");
   asked = {.struct_size = sizeof asked, .kind = WEIR_MEMORY_DEVICE, .size = 100, .alignment = 3};
   invalid(weir_check_memory_options(&asked, 0, &options, &status), "options.alignment is 3");
+  asked.alignment = std::uint64_t{1} << 30;
+  accepted(weir_check_memory_options(&asked, 0, &options, &status));
+  for (const int bit : {31, 63}) {
+    asked.alignment = std::uint64_t{1} << bit;
+    refused(weir_check_memory_options(&asked, 0, &options, &status), WEIR_ERROR_UNSUPPORTED,
+            "keeps alignments up to 1073741824");
+  }
   asked.alignment = 0;
   asked.size = 0;
   invalid(weir_check_memory_options(&asked, 0, &options, &status), "options.size is 0");

@@ -86,9 +86,13 @@ inline weir_memory_options check_memory_options(const weir_memory_options* asked
   if (options.size > most)
     fail(WEIR_ERROR_OUT_OF_MEMORY, "%" PRIu64 " bytes were asked for; no device has so much memory",
          options.size);
-  if (options.alignment && (!std::has_single_bit(options.alignment) || options.alignment > max_alignment))
-    fail(WEIR_ERROR_INVALID, "options.alignment is %" PRIu64 "; expected 0 or a power of two up to %" PRIu64,
-         options.alignment, max_alignment);
+  if (options.alignment && !std::has_single_bit(options.alignment))
+    fail(WEIR_ERROR_INVALID, "options.alignment is %" PRIu64 "; expected 0 or a power of two",
+         options.alignment);
+  if (options.alignment > max_alignment)
+    fail(WEIR_ERROR_UNSUPPORTED,
+         "options.alignment is %" PRIu64 "; this driver keeps alignments up to %" PRIu64, options.alignment,
+         max_alignment);
   return options;
 }
 
