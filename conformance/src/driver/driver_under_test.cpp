@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <weir/layer.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -88,10 +89,18 @@ std::uint32_t device_count() {
   return count;
 }
 
+namespace {
+std::atomic<bool> is_open{false};
+}
+
 void needs_device() {
   if (device_count() <= judged().device)
     throw Skipped("there is no device " + std::to_string(judged().device) + "; device_count returned " +
                   std::to_string(device_count()));
+}
+
+bool device_is_open() {
+  return is_open;
 }
 
 weir_device device() {
@@ -99,10 +108,15 @@ weir_device device() {
     needs_device();
     weir_device out = nullptr;
     weir_status status = new_status();
-    if (const weir_result result = table().device_open(judged().device, &out, &status); result != WEIR_OK)
-      throw std::runtime_error("device_open returned " + result_name(result) + ": " + status.message);
-    return out;
+    const weir_result result = table().device_open(judged().device, &out, &status);
+    if (result == WEIR_OK) return out;
+    static std::string first;
+    if (!first.empty())
+      throw Skipped("the device does not open, as an earlier requirement reports: " + first);
+    first = "device_open returned " + result_name(result) + ": " + status.message;
+    throw std::runtime_error(first);
   }();
+  is_open = true;
   return opened;
 }
 

@@ -58,8 +58,11 @@ const weir_driver_table& raw_table();
 const weir_driver_table& table();
 /// The same without checks, counts and a trace of the calls, which take longer than many calls. For races.
 const weir_driver_table& quick_table();
-/// The device under test. It stays open until the process exits.
+/// The device under test. It stays open until the process exits. Throws std::runtime_error if it cannot be
+/// opened, and Skipped if an earlier call of this process failed too: that failure is reported once.
 weir_device device();
+/// Whether device() has opened it.
+bool device_is_open();
 const weir_device_info& info();
 std::uint32_t device_count();
 /// Throws Skipped with the reason if the device under test does not exist.
