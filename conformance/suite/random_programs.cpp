@@ -129,7 +129,9 @@ void expect_equal(const Buffers& buffers, std::uint32_t seed, const std::vector<
         << ", as if the steps had run one "
         << "by one; " << history
         << ". Look first at stream_wait_event, or for a graph at its dependencies: steps that share a buffer "
-           "are ordered by them";
+           "are ordered by them. If single kernels, copies and fills are wrong too, look at when a piece of "
+           "work "
+           "counts as complete";
   }
 }
 

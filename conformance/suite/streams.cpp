@@ -93,7 +93,13 @@ WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in o
     }
     stream.synchronize();
   }
-  EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(2001, 12345));
+  const std::vector<std::uint64_t> found = memory.values<std::uint64_t>();
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(found[i], 12345u) << "in element " << i
+                                << " of 2001. Copy number i of the stream copies element i to the next; all "
+                                << "elements before are right. Look first at when a copy_on_device counts as "
+                                   "complete, and at how the "
+                                << "next piece of work of the stream is chosen";
 }
 
 WEIR_REQUIREMENT(
