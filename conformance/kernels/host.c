@@ -84,7 +84,7 @@ KERNEL echo(const void* arguments, const weir_cpu_run* run) {
   for (int64_t i = 0; i < given->bytes; ++i) given->out[i] = ((const unsigned char*)arguments)[i];
 }
 
-/* Pairs of kernels whose names share 15 to 1,023 letters: each stores its own number. kernels/twins.cpp lists them. */
+/* Pairs of kernels whose names share 15 to 4,999 letters: each stores its own number. kernels/twins.cpp lists them. */
 #define N15 "nnnnnnnnnnnnnnn"
 #define N16 N15 "n"
 #define N31 N15 N16
@@ -98,6 +98,8 @@ KERNEL echo(const void* arguments, const weir_cpu_run* run) {
 #define N511 N255 N256
 #define N512 N256 N256
 #define N1023 N511 N512
+#define N4096 N512 N512 N512 N512 N512 N512 N512 N512
+#define N4999 N4096 N512 N256 N64 N32 N32 "nnnnnnn"
 
 #define TWIN(name, symbol, number)                                      \
   KERNEL name(const void* arguments, const weir_cpu_run* run) __asm__(symbol); \
@@ -121,3 +123,5 @@ TWINS(255)
 TWINS(256)
 TWINS(511)
 TWINS(1023)
+TWINS(4096)
+TWINS(4999)

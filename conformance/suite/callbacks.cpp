@@ -157,12 +157,15 @@ WEIR_REQUIREMENT(4, 47, Callbacks, TakeNull, "A callback with a null user pointe
   EXPECT_EQ(calls, 1) << "a callback with a null user pointer was submitted once";
 }
 
-/// Three results that depend on the floating-point environment of the callback that computes them.
+/// Results that depend on the floating-point environment of the callback that computes them.
 struct Computed {
   volatile float found[3] = {};
+  volatile long double sum = 0;  // x86-64 computes it with the x87 unit
 
   static void compute(void* what) {
     const volatile float one = 1, little = 1e-10f, tiny = 1e-38f, ten = 10;
+    const volatile long double long_one = 1, part = 0x1p-40L;
+    static_cast<Computed*>(what)->sum = long_one + part;
     auto& found = static_cast<Computed*>(what)->found;
     found[0] = one + little;
     found[1] = one - little;
@@ -175,14 +178,26 @@ struct Computed {
     EXPECT_EQ(found[0], 1.0f) << "1.0f + 1e-10f in " << where << look;
     EXPECT_EQ(found[1], 1.0f) << "1.0f - 1e-10f in " << where << look;
     EXPECT_EQ(found[2], 1e-39f) << "1e-38f / 10.0f in " << where << look;
+    EXPECT_EQ(sum - 1, 0x1p-40L) << "1.0L + 0x1p-40L, less 1, in " << where
+                                 << "; on x86-64 the control word of the x87 unit sets its precision" << look;
   }
 };
 
-/// Rounds upward, and flushes denormals to zero where the processor can.
+#if defined(__x86_64__)
+void set_x87(unsigned short control) {
+  __asm__ volatile("fldcw %0" : : "m"(control));
+}
+#endif
+
+/// Rounds upward, and flushes denormals to zero and computes long double with 24 bits where the processor
+/// can.
 void leave_the_default_environment() {
   std::fesetround(FE_UPWARD);
 #if defined(__SSE__)
   _mm_setcsr(_mm_getcsr() | 0x8040u);
+#endif
+#if defined(__x86_64__)
+  set_x87(0x0c7f);
 #endif
 }
 
@@ -205,6 +220,14 @@ WEIR_REQUIREMENT(
   }
   first.expect_default("a callback");
   for (const Computed& each : later) each.expect_default("a callback after one that changed its environment");
+#if defined(__x86_64__)
+  Computed after;
+  submit([](void*) { set_x87(0x007f); }, nullptr);  // without a change of the other control word
+  stream.synchronize();
+  submit(&Computed::compute, &after);
+  stream.synchronize();
+  after.expect_default("a callback after one that changed the control word of the x87 unit alone");
+#endif
 }
 
 WEIR_REQUIREMENT(

@@ -60,6 +60,23 @@ WEIR_REQUIREMENT(0, 04, Entry, RefusesAnOlderMajor,
                 negotiate(WEIR_ABI_VERSION(0, 1), WEIR_ABI_VERSION(0, 9), &out, &status), WEIR_ERROR_ABI);
 }
 
+WEIR_REQUIREMENT(0, 24, Entry, RefusesANewerMinor,
+                 "A host whose oldest version is newer than the driver's newest is refused with "
+                 "WEIR_ERROR_ABI.") {
+  const weir_driver_table* newest = nullptr;
+  ASSERT_EQ(negotiate(WEIR_ABI_VERSION(1, 0), WEIR_ABI_VERSION(1, 0xffff), &newest, nullptr), WEIR_OK);
+  const std::uint32_t above = newest->abi_version + 1;
+  for (const std::uint32_t max : {above, above + 4}) {
+    const weir_driver_table* out = nullptr;
+    weir_status status = new_status();
+    const weir_result result = negotiate(above, max, &out, &status);
+    expect_result("weir_driver_entry for a host of 1." + std::to_string(WEIR_ABI_MINOR(above)) + " to 1." +
+                      std::to_string(WEIR_ABI_MINOR(max)) + ", where the driver's newest version is 1." +
+                      std::to_string(WEIR_ABI_MINOR(newest->abi_version)) + ",",
+                  result, WEIR_ERROR_ABI, status.message);
+  }
+}
+
 WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,
                  "The table's abi_version is in the range that the host states.") {
   for (const std::uint32_t newest :

@@ -160,8 +160,10 @@ WEIR_REQUIREMENT(5, 50, Graphs, EveryNodeIsChecked,
     }
 }
 
-WEIR_REQUIREMENT(5, 51, Graphs, OfMoreThan65536NodesRun,
-                 "A graph of 70,000 nodes runs whole, in the order of its dependencies.") {
+WEIR_REQUIREMENT(
+    5, 51, Graphs, OfMoreThan65536NodesRun,
+    "A graph of 70,000 nodes runs whole, in the order of its dependencies, and its last node can "
+    "be updated.") {
   needs(WEIR_CAP_GRAPHS);
   constexpr std::uint32_t count = 70'000;
   const Memory memory(16);
@@ -186,6 +188,18 @@ WEIR_REQUIREMENT(5, 51, Graphs, OfMoreThan65536NodesRun,
       << " copies the copy. driver.h: the number of nodes is limited by memory only. Look first at the width "
          "of the "
       << "numbers of nodes";
+  weir_graph_node last = nodes[count - 1];
+  last.destination_offset = 10;
+  weir_status status = new_status();
+  const weir_result updated = table().graph_update(graph, count - 1, &last, &status);
+  if (updated == WEIR_ERROR_UNSUPPORTED) return;
+  ASSERT_EQ(updated, WEIR_OK) << "graph_update of node " << count - 1 << ": " << status.message
+                              << ". Look first at the width of its index";
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(10, 1), Bytes(1, 7)))
+      << "node " << count - 1 << " was updated to copy to byte 10. Look first at the width of the index of "
+      << "graph_update";
 }
 
 WEIR_REQUIREMENT(
@@ -440,14 +454,14 @@ class BlockNodes {
     kept_ = blocks_;
     for (Bytes& block : blocks_) std::ranges::fill(block, std::uint8_t{0xcc});
   }
-  void expect_results(const char* what) const {
+  void expect_results(const char* what,
+                      const char* advice = "how graph_create and graph_update copy arguments") const {
     const Bytes found = out_.read();
     for (std::size_t i = 0; i < kernels_.size(); ++i)
       ASSERT_TRUE(same_bytes(std::span(found).subspan(i * room_, kernels_[i].result_bytes()),
                              kernels_[i].result(kept_[i])))
           << "in the result of a kernel node with " << kernels_[i].bytes()
-          << " argument bytes, which shows its whole block, after " << what
-          << ". Look first at how graph_create and graph_update copy arguments";
+          << " argument bytes, which shows its whole block, after " << what << ". Look first at " << advice;
   }
 
  private:
@@ -496,7 +510,9 @@ WEIR_REQUIREMENT(
     delay.end();
     stream.synchronize();
   }
-  second.expect_results("an update of the idle graph");
+  second.expect_results("an update of the idle graph, and a launch that waited during the next update",
+                        "whether an update changes a launch that is already submitted, and at how "
+                        "graph_update copies arguments");
   third.expect_results("an update while a launch waited");
 }
 

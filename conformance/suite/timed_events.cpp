@@ -108,7 +108,7 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     2, 78, TimedEvents, BothMustBeReached,
     "event_elapsed returns WEIR_NOT_READY while either of its events is not reached, also if the other "
-    "is, and leaves the output alone.") {
+    "is, and leaves the output alone. Afterwards the time from the later one to the earlier is negative.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   const Stream held, free;
@@ -130,12 +130,19 @@ WEIR_REQUIREMENT(
   expect_not_ready(pending, reached, "start");
   expect_not_ready(reached, pending, "end");
   expect_not_ready(pending, pending, "start, which is also end,");
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   gate.open();
   pending.synchronize();
-  call(table().event_elapsed, weir_event(pending), weir_event(reached), &out);
-  EXPECT_LE(out, 0) << "start was reached after end: the time from start to end is negative";
+  double back = 0;
+  call(table().event_elapsed, weir_event(pending), weir_event(reached), &back);
+  EXPECT_LE(back, -4e6)
+      << "start was reached at least 5,000,000 nanoseconds after end; driver.h: the time is "
+         "negative if end was reached first. Look first at the sign of the difference";
   call(table().event_elapsed, weir_event(reached), weir_event(pending), &out);
-  EXPECT_GE(out, 0) << "start was reached before end";
+  EXPECT_GE(out, 4e6) << "start was reached at least 5,000,000 nanoseconds before end";
+  EXPECT_NEAR(out, -back, 200'000)
+      << "nanoseconds from one event to another and back; driver.h: each is exact "
+         "to 100,000";
   call(table().event_elapsed, weir_event(reached), weir_event(reached), &out);
   EXPECT_EQ(out, 0) << "start is end";
 }
@@ -262,7 +269,10 @@ WEIR_REQUIREMENT(2, 65, TimedEvents, MeasureAnewWhenRecordedAgain,
   start.synchronize();
   double out = 1;
   call(table().event_elapsed, weir_event(start), weir_event(end), &out);
-  EXPECT_LE(out, 0) << "it still measures from the earlier record";
+  EXPECT_LE(out, 0)
+      << "start was recorded again after end. driver.h: the time is negative if end was reached "
+         "first. Look first at which record of start event_elapsed reads, and at the sign and "
+         "the type of the difference";
 }
 
 WEIR_REQUIREMENT(

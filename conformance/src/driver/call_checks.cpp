@@ -39,10 +39,13 @@ void check_text(const std::string& call, const char* text, std::size_t size, con
                              "character boundary. Look first at the function that fills statuses");
 }
 
-/// The parts of the floating-point state that change results: rounding, and what becomes of denormals.
+/// The parts of the floating-point state that change results or trap: both control words of x86-64, without
+/// the flags of exceptions that have occurred.
 unsigned floating_mode() noexcept {
 #if defined(__x86_64__)
-  return (_mm_getcsr() & 0xffc0u) | static_cast<unsigned>(std::fegetround()) << 16;
+  unsigned short x87;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return (_mm_getcsr() & 0xffc0u) | unsigned{x87} << 16;
 #else
   return static_cast<unsigned>(std::fegetround());
 #endif
@@ -98,9 +101,10 @@ void ThreadCheck::after(std::string_view called) const {
   if (floating_mode() != mode_) {
     std::fesetenv(&floating_);
     breaches().add(call,
-                   "changed the rounding mode or the treatment of denormals of its thread; driver.h: a "
-                   "function leaves the thread's floating-point environment as it was. Look first at the "
-                   "work that the call runs on the host's thread");
+                   "changed the rounding mode, the precision, the traps or the treatment of denormals of its "
+                   "thread; driver.h: a function leaves the thread's floating-point environment as it was. "
+                   "Look first at the work that the call runs on the host's thread, and at a reset to the "
+                   "default environment");
   }
   sigset_t now;
   pthread_sigmask(SIG_BLOCK, nullptr, &now);

@@ -9,7 +9,9 @@ namespace weir::conformance {
 namespace {
 
 // As in conformance/kernels/host.c.
-constexpr std::size_t shared_letters[] = {15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 511, 1023};
+constexpr std::size_t shared_letters[] = {15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 511, 1023, 4096, 4999};
+// PTX guarantees names of 1,024 letters.
+constexpr std::size_t max_shared_letters_of_ptx = 1023;
 
 std::string twin_name(std::size_t shared, bool second) {
   return std::string(shared, 'n') + (second ? 'b' : 'a');
@@ -23,17 +25,18 @@ std::string ptx_text() {
   std::string text = ".version 6.4\n.target sm_70\n.address_size 64\n";
   for (const std::size_t shared : shared_letters)
     for (const bool second : {false, true})
-      text += ".visible .entry " + twin_name(shared, second) +
-              "(.param .align 16 .b8 arguments[16])\n"
-              "{\n"
-              "  .reg .b64 %out, %value;\n"
-              "  ld.param.u64 %out, [arguments];\n"
-              "  mov.u64 %value, " +
-              std::to_string(twin_value(shared, second)) +
-              ";\n"
-              "  st.global.u64 [%out], %value;\n"
-              "  ret;\n"
-              "}\n";
+      if (shared <= max_shared_letters_of_ptx)
+        text += ".visible .entry " + twin_name(shared, second) +
+                "(.param .align 16 .b8 arguments[16])\n"
+                "{\n"
+                "  .reg .b64 %out, %value;\n"
+                "  ld.param.u64 %out, [arguments];\n"
+                "  mov.u64 %value, " +
+                std::to_string(twin_value(shared, second)) +
+                ";\n"
+                "  st.global.u64 [%out], %value;\n"
+                "  ret;\n"
+                "}\n";
   return text;
 }
 
@@ -58,6 +61,7 @@ std::vector<Twins> prepared_twins() {
     if (code.bytes.empty()) continue;
     std::vector<Twins> made;
     for (const std::size_t shared : shared_letters) {
+      if (code.format == "ptx" && shared > max_shared_letters_of_ptx) break;
       Twins pair{shared, {code, 0, twin_value(shared, false)}, {code, 0, twin_value(shared, true)}};
       pair.first.code.symbol = twin_name(shared, false);
       pair.second.code.symbol = twin_name(shared, true);

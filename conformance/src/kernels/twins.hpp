@@ -21,8 +21,9 @@ struct Twins {
   Twin first, second;
 };
 
-/// Both kernels of a pair are in one code object. Names share up to 1,023 letters in the suite's own code
-/// objects, and up to 49 in those that Weir compiles. Throws Unsupported if the device loads neither.
+/// Both kernels of a pair are in one code object. Names share up to 4,999 letters in the suite's own
+/// `elf-x86_64`, up to 1,023 in its PTX, and up to 49 in those that Weir compiles. Throws Unsupported if the
+/// device loads neither.
 std::vector<Twins> twins();
 
 }  // namespace weir::conformance
