@@ -199,7 +199,11 @@ WEIR_REQUIREMENT(4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
   for (const std::uint64_t size : {std::uint64_t{1} << 60, info().total_memory * 16}) {
     const weir_memory_options options = memory_options(size);
     weir_allocation out = nullptr;
-    refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate_async, weir_stream(stream), &options, &out);
+    const std::string message =
+        refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate_async, weir_stream(stream), &options, &out);
+    EXPECT_TRUE(message.find("device") != std::string::npos || message.find("host") != std::string::npos)
+        << "driver.h: the message states which memory is short, that of the device or of the host: "
+        << message;
     EXPECT_EQ(out, nullptr);
   }
   const Memory memory(64);
@@ -270,7 +274,8 @@ WEIR_REQUIREMENT(
       EXPECT_TRUE(same_bytes(read_through(third, taken[i], 0, size), Bytes(size, 99)))
           << "a stream filled its new memory of " << size
           << " bytes and more with 99; held work of another stream, which had freed the same memory, wrote "
-             "to it later. Look first at what memory_allocate_async and memory_free_async do with the marks of "
+             "to it later. Look first at what memory_allocate_async and memory_free_async do with the marks "
+             "of "
              "a block that has more than one";
       free_on(third, taken[i]);
     }

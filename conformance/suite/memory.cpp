@@ -73,14 +73,17 @@ WEIR_REQUIREMENT(1, 06, Memory, SizeOfZeroIsInvalid,
 }
 
 WEIR_REQUIREMENT(1, 07, Memory, HugeSizesAreOutOfMemory,
-                 "More than is available returns WEIR_ERROR_OUT_OF_MEMORY and leaves the output alone; the "
-                 "device stays usable.") {
+                 "More than is available returns WEIR_ERROR_OUT_OF_MEMORY, with a message that names the "
+                 "memory, and leaves the output alone; the device stays usable.") {
   for (const std::uint64_t size : {~std::uint64_t{0}, std::uint64_t{1} << 60, info().total_memory * 16}) {
     weir_memory_options options = memory_options(size);
     const auto mark = reinterpret_cast<weir_allocation>(&options);
     weir_allocation out = mark;
-    refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate, device(),
-            static_cast<const weir_memory_options*>(&options), &out);
+    const std::string message = refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate, device(),
+                                        static_cast<const weir_memory_options*>(&options), &out);
+    EXPECT_TRUE(message.find("device") != std::string::npos || message.find("host") != std::string::npos)
+        << "driver.h: the message states which memory is short, that of the device or of the host: "
+        << message;
     EXPECT_EQ(out, mark) << "for " << size << " bytes";
   }
   const Memory small(1024);

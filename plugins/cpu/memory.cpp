@@ -50,7 +50,7 @@ void reserve(std::uint64_t size) {
       if (room == Room::never || Callbacks::get().runs_on_this_thread())
         fail(WEIR_ERROR_OUT_OF_MEMORY,
              "no room for %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
-             " bytes of memory are allocated already%s",
+             " bytes of device memory are allocated already%s",
              size, held, total,
              room == Room::never
                  ? ""
@@ -72,7 +72,7 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
   try {
     address = std::aligned_alloc(alignment, padded);
     if (!address)
-      fail(WEIR_ERROR_OUT_OF_MEMORY, "the system has no %" PRIu64 " bytes of memory left", options.size);
+      fail(WEIR_ERROR_OUT_OF_MEMORY, "the host has no %" PRIu64 " bytes of memory left", options.size);
     if (huge) madvise(address, options.size, MADV_HUGEPAGE);  // fewer address look-ups; an unchecked hint
     allocation = &Pool<Allocation>::of().take();
   } catch (...) {

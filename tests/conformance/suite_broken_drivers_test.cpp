@@ -42,6 +42,15 @@ TEST(Suite, ADeviceThatIsLostFailsOnlyItsTest) {
   EXPECT_EQ(run.outcome_of("C5.01").at("outcome"), "passed") << run.printed;
 }
 
+TEST(Suite, ADeviceThatNeverOpensIsReportedOnce) {
+  const Judgement run = judge_mutant("fault-never-opens", "--filter C1.01,C1.02,C2.01,C2.03,C3.01");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.count("failed"), 1) << run.printed;
+  EXPECT_EQ(run.count("skipped"), 4) << run.printed;
+  EXPECT_THAT(run.outcome_of("C1.01").at("message"), HasSubstr("the device is in use"));
+  EXPECT_THAT(run.outcome_of("C3.01").at("message"), HasSubstr("the device is in use"));
+}
+
 TEST(Suite, ADeviceThatAForkedChildLosesFailsOnlyTheTestThatForks) {
   const Judgement run = judge_mutant("fault-shares-the-device-with-children", "--filter C2.70,C3.01,C5.01");
   EXPECT_EQ(run.status, 1);

@@ -85,8 +85,8 @@ MemoryBlock& Heap::add_block(std::uint32_t index, std::uint64_t size) {
   Arena& arena = arenas_[index];
   if (size > arena.limit || arena.reserved > arena.limit - size)
     sdk::fail(WEIR_ERROR_OUT_OF_MEMORY,
-              "cannot reserve %" PRIu64 " bytes: %" PRIu64 " of the heap's %" PRIu64 " bytes are reserved",
-              size, arena.reserved, arena.limit);
+              "cannot reserve %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64 " bytes of %s memory are reserved",
+              size, arena.reserved, arena.limit, index == arena_of_[device_memory] ? "device" : "host");
   const std::uint64_t max_size = std::min<std::uint64_t>(physical_->properties11.maxMemoryAllocationSize,
                                                          physical_->properties13.maxBufferSize);
   if (size > max_size)

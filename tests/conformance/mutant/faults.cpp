@@ -74,6 +74,12 @@ std::span<const Mutant> fault_mutants() {
          };
        }},
       {"fault-loses-the-device", "a device works until something uncorrectable happens", lose_in_callback},
+      {"fault-never-opens", "a device opens",
+       [](weir_driver_table& table) {
+         table.device_open = [](std::uint32_t, weir_device*, weir_status* status) {
+           return refuse(status, WEIR_ERROR_SYSTEM, "the device is in use");
+         };
+       }},
       {"fault-shares-the-device-with-children", "a forked child does not end the parent's device",
        share_with_children},
       {"fault-throws-in-fill", "no exception crosses the table", in_fill<[] { throw 1; }>},
