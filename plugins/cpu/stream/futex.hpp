@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 namespace weir::cpu {
 
@@ -22,6 +23,10 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
 
 inline void futex_wake_one(std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
 }
 
 }  // namespace weir::cpu

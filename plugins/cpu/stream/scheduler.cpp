@@ -238,9 +238,10 @@ Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
 bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
   free(refill.surplus);
   if (refill.abandoned) {
+    // A device that is opened again while it closes may have several closing threads.
     std::atomic<std::uint32_t>& unfinished = stream.device->unfinished;
     stream.drop_reference();
-    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_one(unfinished);
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(unfinished);
   }
   return refill.more;
 }
