@@ -13,6 +13,8 @@ constexpr std::uint64_t piece = 64;
 /// Memory of more than 4 GiB with one value at its begin and one at 2^32.
 class LongMemory {
  public:
+  static constexpr std::uint64_t size = far + 4096;
+
   LongMemory() {
     std::uint64_t free = 0, total = 0;
     call(table().device_get_memory, device(), &free, &total);
@@ -39,10 +41,16 @@ class LongMemory {
   }
 
  private:
-  static constexpr std::uint64_t size = far + 4096;
   Memory memory_{weir_allocation{}};
   const Stream stream_;
 };
+
+Bytes read_piece(const Stream& stream, weir_allocation memory, std::uint64_t offset) {
+  Bytes bytes(piece);
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(bytes.data()), memory, offset, piece);
+  stream.synchronize();
+  return bytes;
+}
 
 WEIR_REQUIREMENT(
     1, 39, Edges, OffsetsAbove2To32,
@@ -66,6 +74,30 @@ WEIR_REQUIREMENT(
   stream.synchronize();
   EXPECT_TRUE(same_bytes(small.read(0, piece), four))
       << "copy_on_device from offset 2^32. Look first for offsets of 32 bits";
+}
+
+WEIR_REQUIREMENT(
+    1, 98, Edges, SizesAbove2To32,
+    "With --thorough: fills and copies on the device of more than 2^32 bytes reach all of them.") {
+  if (!judged().thorough) throw Skipped("memory of 4 GiB is filled with --thorough only");
+  const LongMemory memory;
+  const Stream& stream = memory.stream();
+  const auto expect = [&](weir_allocation of, std::uint8_t value, const char* what) {
+    const std::uint64_t gib = std::uint64_t{1} << 30;
+    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{4096}, gib, 2 * gib, 3 * gib,
+                                       far - piece, far, memory.size - piece})
+      EXPECT_TRUE(same_bytes(read_piece(stream, of, offset), Bytes(piece, value)))
+          << "at offset " << offset << " after " << what << " of " << memory.size
+          << " bytes. Look first for sizes of 32 bits";
+  };
+  fill<std::uint8_t>(stream, memory.get(), 0, memory.size, 7);
+  stream.synchronize();
+  expect(memory.get(), 7, "a fill");
+  const LongMemory second;  // skipped without room for it
+  call(table().copy_on_device, weir_stream(stream), second.get(), std::uint64_t{0}, memory.get(),
+       std::uint64_t{0}, memory.size);
+  stream.synchronize();
+  expect(second.get(), 7, "copy_on_device");
 }
 
 WEIR_REQUIREMENT(5, 58, Graphs, OffsetsAbove2To32,

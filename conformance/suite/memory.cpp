@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 1: allocations.
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
+#include <string>
 
 #include "kernels/gate.hpp"
 #include "objects.hpp"
@@ -139,6 +142,31 @@ WEIR_REQUIREMENT(1, 63, Memory, FreedMemoryIsFree,
   expect_free_again("memory_allocate and memory_free", [](std::uint64_t size) { const Memory memory(size); });
 }
 
+WEIR_REQUIREMENT(1, 97, Memory, FreedAlignedMemoryIsFree,
+                 "Memory that was allocated with a large alignment and freed counts as free again.") {
+  needs_version(1);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t alignment = std::min<std::uint64_t>(std::bit_floor(total / 128), 1u << 30);
+  const weir_memory_options options = memory_options(256, WEIR_MEMORY_DEVICE, alignment);
+  const auto allocate = [&](weir_allocation* out) {
+    return result_of(table().memory_allocate, device(), &options, out);
+  };
+  weir_allocation probe = nullptr;
+  const weir_result result = allocate(&probe);
+  if (result == WEIR_ERROR_UNSUPPORTED || result == WEIR_ERROR_OUT_OF_MEMORY)
+    throw Unsupported("the device does not keep an alignment of " + std::to_string(alignment));
+  if (result == WEIR_OK) Memory(probe).destroy();
+  expect_free_again("memory_allocate with an alignment of that size between smaller blocks, and memory_free",
+                    [&](std::uint64_t) {
+                      const Memory before(256);
+                      Memory first(weir_allocation{}), second(weir_allocation{});
+                      if (allocate(first.out()) != WEIR_OK || allocate(second.out()) != WEIR_OK)
+                        ADD_FAILURE() << "memory_allocate of 256 bytes with alignment " << alignment
+                                      << " failed, although earlier ones were freed";
+                    });
+}
+
 WEIR_REQUIREMENT(1, 64, Memory, RefusedAllocationsTakeNothing,
                  "Memory for which an allocation was refused stays free.") {
   // A driver of version 1.0 may accept one of them.
@@ -196,11 +224,34 @@ WEIR_REQUIREMENT(1, 11, Memory, AlignmentIsKept,
   }
 }
 
-/// Allocates with every alignment up to 2 MiB. An alignment above memory_alignment may be refused. Those
-/// above 1 GiB are refused or kept, and memory for them may be short.
-void check_alignments(
-    std::uint32_t kind,
-    const std::function<weir_result(const weir_memory_options&, weir_allocation*, weir_status*)>& allocate) {
+using Allocate = std::function<weir_result(const weir_memory_options&, weir_allocation*, weir_status*)>;
+
+/// Allocates in `held` and checks the address. An alignment above memory_alignment may be refused; then it
+/// returns false, also if there is no room for a block of a large alignment.
+bool is_aligned_or_refused(const weir_memory_options& options, const Allocate& allocate,
+                           std::vector<Memory>& held) {
+  constexpr std::uint64_t usual = 2u << 20;
+  weir_allocation out = nullptr;
+  weir_status status = new_status();
+  const weir_result result = allocate(options, &out, &status);
+  if (result == WEIR_ERROR_UNSUPPORTED && options.alignment > info().memory_alignment) return false;
+  if (result == WEIR_ERROR_OUT_OF_MEMORY && options.alignment > usual) return false;
+  if (result != WEIR_OK) fail_call(result, status);
+  held.emplace_back(out);
+  const weir_memory_info placed = held.back().info();
+  const std::uint64_t kept = std::max<std::uint64_t>(options.alignment, info().memory_alignment);
+  EXPECT_EQ(placed.device_address % kept, 0u)
+      << "memory of " << options.size << " bytes with alignment " << options.alignment
+      << " has device_address " << placed.device_address
+      << "; driver.h: a multiple of the requested alignment and of memory_alignment ("
+      << info().memory_alignment << "), unless a larger alignment is refused with WEIR_ERROR_UNSUPPORTED";
+  return true;
+}
+
+/// Allocates with every alignment up to 2 MiB, and less often with every one up to `largest` that leaves
+/// most of the device's memory free. Those above 1 GiB are refused or kept, and memory for them may be short.
+void check_alignments(std::uint32_t kind, std::uint64_t largest, const Allocate& allocate) {
+  constexpr std::uint64_t usual = 2u << 20;
   for (int bit = 31; bit < 64; ++bit) {
     const weir_memory_options options = memory_options(100, kind, std::uint64_t{1} << bit);
     weir_allocation out = nullptr;
@@ -213,27 +264,20 @@ void check_alignments(
     const Memory held(out);
     EXPECT_EQ(held.info().device_address % options.alignment, 0u) << "the alignment is 2^" << bit;
   }
-  for (std::uint64_t alignment = 1; alignment <= (2u << 20); alignment *= 2)
+  for (std::uint64_t alignment = 1; alignment <= usual; alignment *= 2)
     for (const std::uint64_t size : {1u, 100u, 70'000u}) {
-      const weir_memory_options options = memory_options(size, kind, alignment);
       std::vector<Memory> held;  // a single allocation may be aligned by chance
-      for (int i = 0; i < 4; ++i) {
-        weir_allocation out = nullptr;
-        weir_status status = new_status();
-        const weir_result result = allocate(options, &out, &status);
-        if (result == WEIR_ERROR_UNSUPPORTED && alignment > info().memory_alignment) return;
-        if (result != WEIR_OK) fail_call(result, status);
-        held.emplace_back(out);
-        const weir_memory_info placed = held.back().info();
-        const std::uint64_t kept = std::max<std::uint64_t>(alignment, info().memory_alignment);
-        EXPECT_EQ(placed.device_address % kept, 0u)
-            << "memory of " << size << " bytes with alignment " << alignment << " has device_address "
-            << placed.device_address << "; driver.h: a multiple of the requested alignment and of "
-            << "memory_alignment (" << info().memory_alignment
-            << "), unless a larger alignment is refused with "
-            << "WEIR_ERROR_UNSUPPORTED";
-      }
+      for (int i = 0; i < 4; ++i)
+        if (!is_aligned_or_refused(memory_options(size, kind, alignment), allocate, held)) return;
     }
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  for (std::uint64_t alignment = 2 * usual; alignment <= largest && alignment <= free / 16; alignment *= 2) {
+    std::vector<Memory> held;
+    // Without the small blocks, the second block could follow the first one.
+    for (const std::uint64_t of : {alignment, std::uint64_t{0}, alignment, std::uint64_t{0}})
+      if (!is_aligned_or_refused(memory_options(256, kind, of), allocate, held)) return;
+  }
 }
 
 WEIR_REQUIREMENT(1, 17, Memory, UnknownKindsAreRefused,
@@ -275,9 +319,11 @@ WEIR_REQUIREMENT(1, 13, Memory, LargeAlignmentsAreKeptOrRefused,
   needs(WEIR_CAP_DEVICE_ADDRESS);
   for (const std::uint32_t kind : {std::uint32_t{WEIR_MEMORY_DEVICE}, std::uint32_t{WEIR_MEMORY_PINNED}}) {
     if (kind == WEIR_MEMORY_PINNED && !has(WEIR_CAP_PINNED_MEMORY)) continue;
-    check_alignments(kind, [](const weir_memory_options& options, weir_allocation* out, weir_status* status) {
-      return table().memory_allocate(device(), &options, out, status);
-    });
+    const std::uint64_t largest = kind == WEIR_MEMORY_PINNED ? 32u << 20 : 1u << 30;  // pinning is slow
+    check_alignments(kind, largest,
+                     [](const weir_memory_options& options, weir_allocation* out, weir_status* status) {
+                       return table().memory_allocate(device(), &options, out, status);
+                     });
   }
 }
 
@@ -300,7 +346,7 @@ WEIR_REQUIREMENT(4, 10, AsyncMemory, AlignmentsAreKeptOrRefused,
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   needs(WEIR_CAP_DEVICE_ADDRESS);
   const Stream stream;
-  check_alignments(WEIR_MEMORY_DEVICE,
+  check_alignments(WEIR_MEMORY_DEVICE, 1u << 30,
                    [&](const weir_memory_options& options, weir_allocation* out, weir_status* status) {
                      return table().memory_allocate_async(stream, &options, out, status);
                    });
