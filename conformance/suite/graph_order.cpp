@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: order inside of a run and between runs. A node that the test holds makes each overlap certain.
+#include <chrono>
+#include <thread>
+#include <utility>
+
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
@@ -125,33 +129,44 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     5, 25, GraphOrder, ALaterRunWaitsForAHeldOne,
     "While a run of a graph is held, no node of a later run of it starts, on the same stream or on "
-    "others.") {
+    "others, whatever their priorities.") {
   needs(WEIR_CAP_GRAPHS);
-  HeldKernel held;
-  const Kernel append("append");
-  const Memory log = Memory::of(std::vector<std::int64_t>(41, 0));
-  GraphNodes nodes;
-  const auto first = nodes.kernel(append, arguments(log, std::int64_t{1}));
-  const auto pause = nodes.kernel(held.kernel(), held.arguments(), 1, {first});
-  nodes.kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
-  const Graph graph = nodes.make();
-  const Stream streams[3], control;
-  launch(graph, streams[0]);
-  ASSERT_TRUE(held.starts());
-  for (int i = 0; i < 6; ++i) {
-    launch(graph, streams[(i + 1) % 3]);
-    streams[(i + 1) % 3].flush();
+  // Outside of the range, in which only 0 may be.
+  const std::int32_t least = info().min_priority + 1, most = info().max_priority - 1;
+  for (const auto& [first_priority, other_priority] :
+       {std::pair{0, 0}, std::pair{least, most}, std::pair{most, least}}) {
+    HeldKernel held;
+    const Kernel append("append");
+    const Memory log = Memory::of(std::vector<std::int64_t>(41, 0));
+    GraphNodes nodes;
+    const auto first = nodes.kernel(append, arguments(log, std::int64_t{1}));
+    const auto pause = nodes.kernel(held.kernel(), held.arguments(), 1, {first});
+    nodes.kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
+    const Graph graph = nodes.make();
+    const Stream control;
+    const Stream streams[] = {Stream(device(), first_priority), Stream(device(), other_priority),
+                              Stream(device(), 0)};
+    launch(graph, streams[0]);
+    ASSERT_TRUE(held.starts());
+    for (int i = 0; i < 6; ++i) {
+      launch(graph, streams[(i + 1) % 3]);
+      streams[(i + 1) % 3].flush();
+    }
+    EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }))
+        << "a second run of a graph began while the first one was running; driver.h: runs of one graph never "
+           "overlap, even in different streams. Look first at what graph_launch waits for";
+    held.release();
+    for (const Stream& stream : streams) stream.synchronize();
+    std::vector<std::int64_t> expected(41, 0);
+    expected[0] = 14;
+    for (std::size_t i = 0; i < 7; ++i) expected[1 + 2 * i] = 1, expected[2 + 2 * i] = 2;
+    EXPECT_EQ(log.values<std::int64_t>(), expected)
+        << "7 runs were launched, each of which appends 1 and then 2 to the log after its length, the first "
+           "on "
+           "a stream of priority "
+        << first_priority << ", others on one of priority " << other_priority;
+    if (HasFailure()) return;
   }
-  EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }))
-      << "a second run of a graph began while the first one was running; driver.h: runs of one graph never "
-         "overlap, even in different streams. Look first at what graph_launch waits for";
-  held.release();
-  for (const Stream& stream : streams) stream.synchronize();
-  std::vector<std::int64_t> expected(41, 0);
-  expected[0] = 14;
-  for (std::size_t i = 0; i < 7; ++i) expected[1 + 2 * i] = 1, expected[2 + 2 * i] = 2;
-  EXPECT_EQ(log.values<std::int64_t>(), expected)
-      << "7 runs were launched, each of which appends 1 and then 2 to the log after its length";
 }
 
 WEIR_REQUIREMENT(5, 53, GraphOrder, ALaterRunWaitsForOneOfADestroyedStream,
@@ -207,6 +222,41 @@ WEIR_REQUIREMENT(5, 26, GraphOrder, ARunWaitsForTheStreamsHeldWork,
          "how graph_launch orders the run after the stream's work";
   held.release();
   stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64 * 4, 3)));
+}
+
+WEIR_REQUIREMENT(5, 97, GraphOrder, OtherGraphsDoNotWait,
+                 "While a run of a graph is held, runs of other graphs on other streams begin and end.") {
+  needs(WEIR_CAP_GRAPHS);
+  HeldKernel held;
+  const Memory memory(64 * 4);
+  memory.write(Bytes(64 * 4, 0));
+  GraphNodes holding, filling, branches;
+  holding.kernel(held.kernel(), held.arguments());
+  filling.fill<std::uint8_t>(memory, 0, 64, 3);
+  for (std::uint64_t i = 1; i < 4; ++i) branches.fill<std::uint8_t>(memory, 64 * i, 64, 3);
+  const Graph graphs[] = {filling.make(), branches.make()};
+  const Stream streams[2];
+  const HeldRun run(holding, held);
+  for (int i = 0; i < 2; ++i) {
+    launch(graphs[i], streams[i]);
+    streams[i].flush();
+  }
+  // Less than the kernel runs without a release.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience()) / 2;
+  bool ended = false;
+  while (!ended && std::chrono::steady_clock::now() < limit) {
+    ended = streams[0].done() && streams[1].done();
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(ended)
+      << "a kernel of a graph ran, and graphs of fills that were launched on two other streams "
+         "did not end. driver.h: streams wait for one another only through stream_wait_event. "
+         "Look first at what runs of different graphs share";
+  held.release();
+  for (const Stream& stream : streams) stream.synchronize();
+  run.stream().synchronize();
+  EXPECT_TRUE(held.was_released()) << "the held node was not released in time";
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64 * 4, 3)));
 }
 

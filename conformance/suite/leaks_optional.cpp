@@ -67,6 +67,16 @@ WEIR_REQUIREMENT(4, 65, Leaks, OfWrappedStreams,
   });
 }
 
+WEIR_REQUIREMENT(4, 99, Leaks, OfNativeHandles,
+                 "Asking 10,000 streams for their native handles leaks none of them.") {
+  needs(WEIR_CAP_NATIVE_STREAM);
+  expect_flat("stream_create, stream_get_native, stream_destroy", sometimes(), [] {
+    const Stream stream;
+    void* native = nullptr;
+    call(table().stream_get_native, weir_stream(stream), &native);
+  });
+}
+
 WEIR_REQUIREMENT(4, 46, Leaks, OfCallbacks, "10,000 host callbacks leak nothing.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   const Stream stream;

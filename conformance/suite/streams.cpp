@@ -161,22 +161,24 @@ WEIR_REQUIREMENT(2, 08, Streams, SubmissionsReturnAtOnce,
 WEIR_REQUIREMENT(
     2, 09, Streams, CopiesOfOrdinaryMemoryReturnAtOnce,
     "Copies from and to ordinary host memory return while earlier work of the stream is held back.") {
-  const std::uint64_t size = 1u << 20;
-  const Memory memory(size);
-  const Bytes from = pattern(size);
-  Bytes to(size);
-  const Stream stream;
-  Gate gate;
-  gate.hold(stream);
-  call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
-       static_cast<const void*>(from.data()), size);
-  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(memory),
-       std::uint64_t{0}, size);
-  EXPECT_FALSE(stream.done())
-      << "stream_query returned WEIR_OK while a host callback held back two copies of ordinary host memory";
-  gate.open();
-  stream.synchronize();
-  EXPECT_TRUE(to == from);
+  for (const std::uint64_t size : {1u << 20, 64u << 20}) {
+    const Memory memory(size);
+    Bytes from(size, 7), to(size);
+    from.front() = 5, from.back() = 6;
+    const Stream stream;
+    Gate gate;
+    gate.hold(stream);
+    call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+         static_cast<const void*>(from.data()), size);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(memory),
+         std::uint64_t{0}, size);
+    EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held back two copies "
+                                   "of ordinary host memory, of "
+                                << size << " bytes";
+    gate.open();
+    stream.synchronize();
+    EXPECT_TRUE(to == from) << "copies of " << size << " bytes";
+  }
 }
 
 WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while another one is held back.") {

@@ -302,6 +302,29 @@ WEIR_REQUIREMENT(2, 84, Events, ThreadsUseOneAtOnce,
   }
 }
 
+WEIR_REQUIREMENT(2, 98, Events, AReachedOneIsReachedForAllThreads,
+                 "event_query of a reached event returns WEIR_OK in every thread, however many call it.") {
+  const Memory memory(64);
+  const Stream stream;
+  const Event event;
+  fill<std::uint8_t>(stream, memory, 0, 64, 1);
+  event.record(stream);
+  event.synchronize();
+  std::atomic<int> others{0}, all{0};
+  const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 100));
+  at_once(racers, [&](int) {
+    weir_status status = new_status();
+    while (others == 0 && race.goes_on())
+      for (int i = 0; i < 64; ++i) {
+        others += quick_table().event_query(event, &status) != WEIR_OK;
+        ++all;
+      }
+  });
+  EXPECT_EQ(others, 0) << "of " << all << " calls of event_query on " << racers
+                       << " threads at the same time did not return WEIR_OK, although the event was reached. "
+                          "Look first at what event_query does if another thread holds the event's lock";
+}
+
 WEIR_REQUIREMENT(
     5, 56, Graphs, ThreadsMakeThemAtOnce,
     "Threads make, launch and destroy graphs of their own at the same time; each runs its own nodes.") {
