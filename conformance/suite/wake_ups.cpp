@@ -236,5 +236,68 @@ WEIR_REQUIREMENT(
   }
 }
 
+// Runs in a process of its own, in which no other opening keeps the device open.
+WEIR_REQUIREMENT(
+    4, 93, FirstCall, ACloseThatBeginsAsWorkEndsReturns,
+    "The last device_close returns if the work of a destroyed stream ends while it is called, and "
+    "the device can be opened again each time.") {
+  needs_device();
+  weir_device_info described{};
+  described.struct_size = sizeof described;
+  call(table().device_get_info, judged().device, &described);
+  if (!(described.capabilities & WEIR_CAP_HOST_CALLBACK))
+    throw Unsupported("the device does not offer HOST_CALLBACK");
+  const auto open = [] {
+    weir_device opened = nullptr;
+    call(table().device_open, judged().device, &opened);
+    return opened;
+  };
+  std::atomic<std::uint64_t> ended{0};
+  std::atomic<bool> lost{false};
+  std::jthread watch([&](std::stop_token stopped) {
+    std::uint64_t seen = 0;
+    auto since = Clock::now();
+    while (!stopped.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (const std::uint64_t now = ended; now != seen) {
+        seen = now;
+        since = Clock::now();
+      } else if (Clock::now() - since > patience() / 2) {
+        lost = true;
+        since = Clock::now();
+        // More work, whose end wakes the closing thread in most drivers that have lost the wake-up.
+        const weir_device opened = open();
+        {
+          Stream stream(opened);
+          const weir_host_callback pause = [](void*) { spin_for(std::chrono::milliseconds(20)); };
+          call(table().stream_host_callback, weir_stream(stream), pause, static_cast<void*>(nullptr));
+        }
+        call(table().device_close, opened);
+      }
+    }
+  });
+  const Race race = timed_race();
+  for (Delays delays(0); !lost && race.goes_on();) {
+    const weir_device opened = open();
+    {
+      Stream stream(opened);
+      timed_work().submit(stream, delays.next());
+      ASSERT_TRUE(timed_work().start()) << never_began;
+    }
+    const long before = sleeps_of_this_thread();
+    call(table().device_close, opened);
+    delays.found(sleeps_of_this_thread() != before);
+    ++ended;
+  }
+  watch.request_stop();
+  watch.join();
+  EXPECT_FALSE(lost)
+      << "the last device_close was called within " << longest_delay / 1e3
+      << " microseconds of the end of the work of a destroyed stream, and did not return for "
+      << patience().count() / 2.0
+      << " seconds. Look first at what happens if the work ends after device_close has looked for it and "
+         "before it sleeps";
+}
+
 }  // namespace
 }  // namespace weir::conformance
