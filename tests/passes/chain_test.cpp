@@ -134,7 +134,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(shared, chains / 4);
   EXPECT_GT(aliased, chains / 12);
   EXPECT_GT(failed, chains / 100);
-  EXPECT_GT(repeated, chains / 4);
+  EXPECT_GT(repeated, chains / 5);
   EXPECT_GT(phases, chains / 4);
   EXPECT_GT(concurrent, chains / 4);
   EXPECT_GT(grouped, chains / 100);
