@@ -406,11 +406,11 @@ WEIR_REQUIREMENT(
   fill<std::uint8_t>(stream, memory, 0, 64, 4);
   done.record(stream);
   stream.flush();
-  // Counted in work, because the stream would run out of work and let the fill begin if this thread got no
-  // processor for long. And in time, because a device that takes turns of some milliseconds between its queues
-  // may do all this work in one round.
-  const auto began = std::chrono::steady_clock::now();
-  const auto took_long = [&] { return std::chrono::steady_clock::now() - began > std::chrono::milliseconds(300); };
+  // Counted in work, because the streams would run out of work and let the fill begin if this thread got no
+  // processor for long. And in time, because a device that takes turns of some milliseconds between its
+  // queues may do all this work in one round.
+  const auto limit_of_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  const auto took_long = [&] { return std::chrono::steady_clock::now() > limit_of_time; };
   const std::uint64_t submitted = refill(), limit = submitted + 132 * count;
   std::uint64_t ended = submitted;
   EXPECT_TRUE(eventually([&] { return done.done() || ((ended = refill()) >= limit && took_long()); }))

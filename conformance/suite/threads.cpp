@@ -432,10 +432,10 @@ class Signals {
   Signals() {
     struct sigaction ours {};
     ours.sa_handler = [](int) {};
-    sigaction(SIGUSR2, &ours, &before_);
+    sigaction(SIGUSR1, &ours, &before_);
   }
-  ~Signals() { sigaction(SIGUSR2, &before_, nullptr); }
-  static void send(std::jthread& thread) { pthread_kill(thread.native_handle(), SIGUSR2); }
+  ~Signals() { sigaction(SIGUSR1, &before_, nullptr); }
+  static void send(std::jthread& thread) { pthread_kill(thread.native_handle(), SIGUSR1); }
 
  private:
   struct sigaction before_ {};

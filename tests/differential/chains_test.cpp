@@ -264,10 +264,10 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
-  std::printf("%d chains ran, %d of them merged, %d in phases, %d of these without repeats, %d with repeats, "
-              "%d with independent loops, %d of these in stream blocks, %d on the whole grid\n",
-              ran, merged, counts.phases(), short_phases, repeated, counts.independent(), counts.grouped(),
-              on_grid);
+  std::printf(
+      "%d chains ran, %d of them merged, %d in phases, %d of these without repeats, %d with repeats, "
+      "%d with independent loops, %d of these in stream blocks, %d on the whole grid\n",
+      ran, merged, counts.phases(), short_phases, repeated, counts.independent(), counts.grouped(), on_grid);
   std::printf("%d merged tasks with inner loops written out, %d without overwritten stores\n",
               counts.unrolled(), counts.overwritten());
   if (count < 100 || HasFailure()) return;

@@ -2,6 +2,8 @@
 // Faults of vendors' compilers for Vulkan, in the smallest modules that show them (tests/evidence/vulkan.md):
 // each has the right result on devices that are not known to have the fault. On those that are, the test
 // tells whether they still have it.
+#include "vulkan_faults.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +19,6 @@
 #include <weir/weir.hpp>
 
 #include "tested_device.hpp"
-#include "vulkan_faults.hpp"
 
 namespace weir::test {
 namespace {
@@ -37,9 +38,8 @@ class VulkanFaults : public testing::Test {
     const Stream stream = device().create_stream();
     const Module module =
         device().load_module({"spirv-vulkan", "vulkan1.3", std::as_bytes(code), "evidence"});
-    const KernelFunction kernel =
-        module.kernel("main", {KernelParameter::array(), KernelParameter::array(),
-                               KernelParameter::of<std::uint64_t>()});
+    const KernelFunction kernel = module.kernel(
+        "main", {KernelParameter::array(), KernelParameter::array(), KernelParameter::of<std::uint64_t>()});
     const auto from = device().array<T>(stream, static_cast<std::int64_t>(x.size()));
     const auto to = device().array<U>(stream, static_cast<std::int64_t>(y.size()));
     from.copy_from(stream, x);
@@ -104,7 +104,8 @@ TEST_F(VulkanFaults, MemoryBarriersThatNoThreadTakes) {
 }
 
 TEST_F(VulkanFaults, SumsWithZero) {
-  const std::vector<float> y = run(modules::zero, std::vector<float>(64, -0.0f), std::vector<float>(64, 1), 1, 64);
+  const std::vector<float> y =
+      run(modules::zero, std::vector<float>(64, -0.0f), std::vector<float>(64, 1), 1, 64);
   judge("llvmpipe", std::ranges::none_of(y, [](float sum) { return std::signbit(sum); }));
 }
 

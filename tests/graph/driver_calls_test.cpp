@@ -86,15 +86,14 @@ TEST_F(DriverCalls, BlocksOfARegionDependOnEarlierWorkAndNotOnEachOther) {
 }
 
 TEST_F(DriverCalls, LoopsOfABlockThatNeedNotWaitAreBranchesOfGraphsOfGPUs) {
-  static const Kernel kernel{"sums", [](View<std::int64_t> a, View<std::int64_t> b, View<std::int64_t> c) {
+  static const Kernel kernel{"sums",
+                             [](View<std::int64_t> a, View<std::int64_t> b, View<std::int64_t> c) {
                                stream_parallel([&] {
                                  range_for(a.size(), [&](Index i) { a[i] = i; });
                                  range_for(b.size(), [&](Index i) { b[i] = 2 * i; });
                                  range_for(a.size(), [&](Index i) { a[i] = a[i] + 1; });
                                });
-                               stream_parallel([&] {
-                                 range_for(c.size(), [&](Index i) { c[i] = 3 * i; });
-                               });
+                               stream_parallel([&] { range_for(c.size(), [&](Index i) { c[i] = 3 * i; }); });
                                range_for(c.size(), [&](Index i) { c[i] = c[i] + a[i] + b[i]; });
                              },
                              KernelOptions{.phases = false}};

@@ -37,8 +37,7 @@ class Chain {
     for (const Array& a : arrays_)
       text += "param @" + a.name + " : array<" + a.type + ", " + (a.shape == 1 || a.shape == 2 ? "2" : "1") +
               ">\n";
-    out_.text =
-        text + "param @apart : array<f32, 1>\nparam @k : i64\nparam @far : i64\n{\n" + body + "}\n";
+    out_.text = text + "param @apart : array<f32, 1>\nparam @k : i64\nparam @far : i64\n{\n" + body + "}\n";
     out_.memory.push_back(static_cast<std::uint32_t>(arrays_.size()));
     out_.extents.push_back({n_});
     out_.extents.resize(arrays_.size() + 3);

@@ -15,8 +15,8 @@ namespace weir::test {
 /// others. Indices are inside arrays. Neighbouring loops run over one space or share an index, and depend on
 /// each other in every way: own elements, neighbours, halves, constants, loaded indices, rows and columns.
 /// Some are repeated, by counts of the host or of the device, or while a condition holds. Some are one stream
-/// block of a region, beside a loop that fills an array of its own. Some have inner loops of constant length, or
-/// store to an element more than once.
+/// block of a region, beside a loop that fills an array of its own. Some have inner loops of constant length,
+/// or store to an element more than once.
 struct ChainKernel {
   std::string text;
   std::vector<std::vector<std::int64_t>> extents;  ///< by parameter; empty for scalars

@@ -68,8 +68,8 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   // WEIR_CHAINS=N runs that many.
   const char* const wanted = std::getenv("WEIR_CHAINS");
   const std::uint64_t chains = wanted ? std::strtoull(wanted, nullptr, 10) : usual_chains;
-  std::uint64_t concurrent = 0, grouped = 0, ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0,
-                phases = 0;
+  std::uint64_t concurrent = 0, grouped = 0, ran = 0, same = 0, shared = 0, failed = 0, aliased = 0,
+                repeated = 0, phases = 0;
   for (std::uint64_t seed = 0; seed < chains && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Choices choices(seed);

@@ -154,16 +154,18 @@ TEST(Concurrency, LoopsOfAStreamBlockAreGroups) {
 }
 
 TEST(Concurrency, StatementsOfAStreamBlockStayWithTheirGroup) {
-  const std::string sums = "%q = reduce.sum (%i0) in (%zero to %len) : f32 {\n%f0 = load @z[%i0] : f32\n"
-                           "yield %f0\n}\n" +
-                           fill("y", "1") + "store @x[%zero], %q\n";
-  const passes::Plan p =
-      concurrent("region {\n" + sums + "} and {\nparallel (%j, %k) in (%zero to %one, %zero to %one) {\n"
-                 "%h = const 1 : f64\nstore @m[%j, %k], %h\n}\n}\n");
+  const std::string sums =
+      "%q = reduce.sum (%i0) in (%zero to %len) : f32 {\n%f0 = load @z[%i0] : f32\n"
+      "yield %f0\n}\n" +
+      fill("y", "1") + "store @x[%zero], %q\n";
+  const passes::Plan p = concurrent("region {\n" + sums +
+                                    "} and {\nparallel (%j, %k) in (%zero to %one, %zero to %one) {\n"
+                                    "%h = const 1 : f64\nstore @m[%j, %k], %h\n}\n}\n");
   ASSERT_THAT(shape(p), ElementsAre("reduce@0.0", "combine@0.0", "loop@0.0/1", "loop@0.1"));
-  EXPECT_THAT(task_text(kernel(""), p.tasks[1]), HasSubstr("store @x")) << "in the last task of the reduction";
-  const passes::Plan alone = concurrent("region {\n%h = const 1 : f32\nstore @x[%zero], %h\n" + fill("y", "1") +
-                                        "} and {\n" + fill("z", "2") + "}\n");
+  EXPECT_THAT(task_text(kernel(""), p.tasks[1]), HasSubstr("store @x"))
+      << "in the last task of the reduction";
+  const passes::Plan alone = concurrent("region {\n%h = const 1 : f32\nstore @x[%zero], %h\n" +
+                                        fill("y", "1") + "} and {\n" + fill("z", "2") + "}\n");
   EXPECT_THAT(shape(alone), ElementsAre("serial@0.0", "loop@0.0", "loop@0.1")) << "not worth an edge";
 }
 

@@ -29,8 +29,8 @@ bool is_loop(const Segment& segment) {
 /// Why the second of two segments waits for the first; empty for independent ones.
 using Reason = std::string;
 
-/// Consecutive live segments outside of repeats, by their places in the draft: outside of regions, or those of
-/// one stream block.
+/// Consecutive live segments outside of repeats, by their places in the draft: outside of regions, or those
+/// of one stream block.
 class Stretch {
  public:
   Stretch(Draft& draft, const LinearForms& forms, const FusionAssumptions& known,
@@ -71,7 +71,8 @@ class Stretch {
     join_statements(groups, 0);
     if (loops_outside_longest(groups, 0) == 0) return;
     explain(decisions);
-    std::vector<std::uint16_t>& divided = draft_.divided[static_cast<std::size_t>(segment(places_[0]).region)];
+    std::vector<std::uint16_t>& divided =
+        draft_.divided[static_cast<std::size_t>(segment(places_[0]).region)];
     std::ranges::copy(shared_between(0, groups), std::back_inserter(divided));
     arrange(0, groups);
     std::int32_t number = 0;

@@ -36,7 +36,7 @@ struct Segment {
   std::vector<const ir::Statement*> statements;
   std::int32_t region = -1;  ///< index among the kept regions, in program order
   std::int32_t block = -1;
-  std::int32_t group = 0;  ///< in its stream block; groups do not depend on each other
+  std::int32_t group = 0;                    ///< in its stream block; groups do not depend on each other
   std::vector<ir::ValueId> recomputed;       ///< pure values of other segments, in program order
   std::vector<ir::ValueId> imported;         ///< values that arrive through scratch memory, in program order
   std::map<std::uint32_t, LocalUse> locals;  ///< the locals of the body or stream block that it uses, by id

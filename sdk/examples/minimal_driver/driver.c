@@ -281,13 +281,13 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
   weir_code_object code;
   const weir_result result = weir_check_code_object(object, &code, status);
   if (result != WEIR_OK) return result;
-  if (strcmp(code.format, "elf-x86_64") != 0)
-    return weir_fail(status, WEIR_ERROR_CODE_OBJECT, "the format is unknown; expected elf-x86_64");
   const char* target = code.target;
-  if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0) {
+  if (strcmp(code.format, "elf-x86_64") != 0 ||
+      (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0)) {
     char message[2 * WEIR_STATUS_MESSAGE_BYTES]; /* weir_fail cuts it */
-    snprintf(message, sizeof message, "the code object is for '%s'; expected x86-64, x86-64-v2 or x86-64-v3",
-             target);
+    snprintf(message, sizeof message,
+             "the code object is %s for '%s'; expected elf-x86_64 for x86-64, x86-64-v2 or x86-64-v3",
+             code.format, target);
     return weir_fail(status, WEIR_ERROR_CODE_OBJECT, message);
   }
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);

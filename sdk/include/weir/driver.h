@@ -370,9 +370,9 @@ typedef struct weir_driver_table {
 
   /* -- devices -- */
 
-  /* (required) The number of devices, constant in a process. WEIR_ERROR_NO_LIBRARY and WEIR_ERROR_NO_DEVICE are ordinary
-   * results; `weir info` prints their message as the driver's line. May block while the vendor's runtime
-   * starts. */
+  /* (required) The number of devices, constant in a process. WEIR_ERROR_NO_LIBRARY and WEIR_ERROR_NO_DEVICE
+   * are ordinary results; `weir info` prints their message as the driver's line. May block while the vendor's
+   * runtime starts. */
   weir_result (*device_count)(uint32_t *out_count, weir_status *status);
 
   /* (required) Opens device `index`; a second call returns the same device and increments its reference

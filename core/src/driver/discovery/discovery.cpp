@@ -84,7 +84,8 @@ void Discovery::take_step(std::size_t number, Step step) {
     examinations_[number].refused = true;
     candidate.status = refusal.status;
     candidate.reason = refusal.reason;
-    candidate.remedy = no_descriptor ? "close files, or raise the limit of open files (ulimit -n)" : refusal.remedy;
+    candidate.remedy =
+        no_descriptor ? "close files, or raise the limit of open files (ulimit -n)" : refusal.remedy;
     candidate.devices.clear();
     candidate.communicator_info.reset();
   };
@@ -97,8 +98,8 @@ void Discovery::take_step(std::size_t number, Step step) {
   } catch (const std::bad_alloc&) {  // no statement about the driver
     throw;
   } catch (const Refusal& refusal) {
-    // The loader, files and drivers report a lack of host memory, or of descriptors, in their own words; errno
-    // identifies it.
+    // The loader, files and drivers report a lack of host memory, or of descriptors, in their own words;
+    // errno identifies it.
     if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const Error& error) {

@@ -171,8 +171,8 @@ std::uint64_t local_bytes(const ir::Block& block) {
   return bytes;
 }
 
-/// Edges between the nodes of a GPU's graph cost less than the tasks that they keep apart. A fork of streams, or
-/// of threads, costs more than most groups gain.
+/// Edges between the nodes of a GPU's graph cost less than the tasks that they keep apart. A fork of streams,
+/// or of threads, costs more than most groups gain.
 std::vector<PlacedTask> place_in_graphs(const passes::Plan& plan, DeviceKind kind) {
   std::vector<TaskPlace> places;
   std::int32_t branch = 0;
