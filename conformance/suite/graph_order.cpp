@@ -162,8 +162,7 @@ WEIR_REQUIREMENT(
     for (std::size_t i = 0; i < 7; ++i) expected[1 + 2 * i] = 1, expected[2 + 2 * i] = 2;
     EXPECT_EQ(log.values<std::int64_t>(), expected)
         << "7 runs were launched, each of which appends 1 and then 2 to the log after its length, the first "
-           "on "
-           "a stream of priority "
+           "on a stream of priority "
         << first_priority << ", others on one of priority " << other_priority;
     if (HasFailure()) return;
   }

@@ -70,12 +70,7 @@ std::chrono::milliseconds longest_hold() {
 class ClosingDevice {
  public:
   ClosingDevice() {
-    needs_device();
-    weir_device_info described{};
-    described.struct_size = sizeof described;
-    call(table().device_get_info, judged().device, &described);
-    if (!(described.capabilities & WEIR_CAP_HOST_CALLBACK))
-      throw Unsupported("the device does not offer HOST_CALLBACK");
+    needs_unopened(WEIR_CAP_HOST_CALLBACK);
     call(table().device_open, judged().device, &device_);
   }
   weir_device get() const { return device_; }
@@ -179,9 +174,8 @@ WEIR_REQUIREMENT(4, 94, FirstCall, CallsProceedWhileADeviceCloses,
   EXPECT_TRUE(proceeded)
       << "one thread waits in the last device_close for work of the device, and another one calls "
          "device_count, and device_get_info, device_open, device_get_memory and device_close of other "
-         "devices, "
-         "which do not return. driver.h: a driver that blocks in one call must let calls on other threads "
-         "proceed. Look first at the locks that device_close holds while it waits";
+         "devices, which do not return. driver.h: a driver that blocks in one call must let calls on other "
+         "threads proceed. Look first at the locks that device_close holds while it waits";
   device.release();
 }
 

@@ -84,8 +84,7 @@ WEIR_REQUIREMENT(0, 61, Status, ALargerStatusIsFilled,
   EXPECT_STRNE(status.known.message, "")
       << "a status of " << sizeof status << " bytes was left empty; one of " << sizeof(weir_status)
       << " bytes was filled. driver.h: a reader accepts a size larger than its own. Look first at where the "
-         "driver compares "
-         "status->struct_size";
+         "driver compares status->struct_size";
   EXPECT_EQ(status.known.struct_size, sizeof status) << "struct_size is the caller's";
 }
 

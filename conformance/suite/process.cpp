@@ -239,12 +239,7 @@ WEIR_REQUIREMENT(
     2, 71, FirstCall, TheLastCloseWaits,
     "The last device_close returns after the work of streams that were destroyed while they were "
     "busy.") {
-  needs_device();
-  weir_device_info described{};
-  described.struct_size = sizeof described;
-  call(table().device_get_info, judged().device, &described);
-  if (!(described.capabilities & WEIR_CAP_HOST_CALLBACK))
-    throw Unsupported("the device does not offer HOST_CALLBACK");
+  needs_unopened(WEIR_CAP_HOST_CALLBACK);
   static std::atomic<int> ended{0};
   constexpr int streams = 8;
   weir_device opened = nullptr;

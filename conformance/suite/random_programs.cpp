@@ -130,8 +130,7 @@ void expect_equal(const Buffers& buffers, std::uint32_t seed, const std::vector<
         << "by one; " << history
         << ". Look first at stream_wait_event, or for a graph at its dependencies: steps that share a buffer "
            "are ordered by them. If single kernels, copies and fills are wrong too, look at when a piece of "
-           "work "
-           "counts as complete";
+           "work counts as complete";
   }
 }
 

@@ -98,8 +98,7 @@ WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in o
     ASSERT_EQ(found[i], 12345u) << "in element " << i
                                 << " of 2001. Copy number i of the stream copies element i to the next; all "
                                 << "elements before are right. Look first at when a copy_on_device counts as "
-                                   "complete, and at how the "
-                                << "next piece of work of the stream is chosen";
+                                   "complete, and at how the next piece of work of the stream is chosen";
 }
 
 WEIR_REQUIREMENT(

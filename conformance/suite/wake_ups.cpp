@@ -107,50 +107,70 @@ Race timed_race() {
   return Race(std::chrono::milliseconds(judged().thorough ? 2000 : 300));
 }
 
-/// In each round, work of `stream` ends while `wait` is called; `submit` submits what follows that work. If
-/// `wait` does not return, more work is submitted, whose end wakes the waiting thread in most drivers that
-/// have lost the wake-up. `function` and `sleeper` are words for the failure.
-void wait_while_work_ends(const Stream& stream, const char* function, const char* sleeper,
-                          const std::function<void()>& submit, const std::function<void()>& wait) {
-  const Memory memory(64);
-  std::atomic<std::uint64_t> ended{0};
-  std::atomic<bool> lost{false};
-  std::jthread watch([&](std::stop_token stopped) {
+/// Watches rounds, each of which waits for work. If none ends for half of the patience, a wake-up is lost:
+/// `wake` then submits more work, whose end wakes the waiting thread in most drivers that have lost one.
+class WatchedRounds {
+ public:
+  explicit WatchedRounds(std::function<void()> wake)
+      : wake_(std::move(wake)), watch_([this](const std::stop_token& stopped) { run(stopped); }) {}
+  void end_round() { ++ended_; }
+  bool lost() const { return lost_; }
+  void stop() {
+    watch_.request_stop();
+    watch_.join();
+  }
+
+ private:
+  void run(const std::stop_token& stopped) {
     std::uint64_t seen = 0;
     auto since = Clock::now();
     while (!stopped.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      if (const std::uint64_t now = ended; now != seen) {
+      if (const std::uint64_t now = ended_; now != seen) {
         seen = now;
         since = Clock::now();
       } else if (Clock::now() - since > patience() / 2) {
-        lost = true;
+        lost_ = true;
         since = Clock::now();
-        const std::uint8_t value = 1;
-        (void)result_of(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
-                        std::uint64_t{64}, static_cast<const void*>(&value), 1u);
-        (void)result_of(table().stream_flush, weir_stream(stream));
+        wake_();
       }
     }
+  }
+
+  const std::function<void()> wake_;
+  std::atomic<std::uint64_t> ended_{0};
+  std::atomic<bool> lost_{false};
+  std::jthread watch_;
+};
+
+/// In each round, work of `stream` ends while `wait` is called; `submit` submits what follows that work.
+/// `function` and `sleeper` are words for the failure.
+void wait_while_work_ends(const Stream& stream, const char* function, const char* sleeper,
+                          const std::function<void()>& submit, const std::function<void()>& wait) {
+  const Memory memory(64);
+  WatchedRounds rounds([&] {
+    const std::uint8_t value = 1;
+    (void)result_of(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+                    std::uint64_t{64}, static_cast<const void*>(&value), 1u);
+    (void)result_of(table().stream_flush, weir_stream(stream));
   });
   const Race race = timed_race();
-  for (Delays delays(0); !lost && race.goes_on();) {
+  for (Delays delays(0); !rounds.lost() && race.goes_on();) {
     timed_work().submit(stream, delays.next());
     submit();
     ASSERT_TRUE(timed_work().start()) << never_began;
     const long before = sleeps_of_this_thread();
     wait();
     delays.found(sleeps_of_this_thread() != before);
-    ++ended;
+    rounds.end_round();
   }
-  watch.request_stop();
-  watch.join();
-  EXPECT_FALSE(lost) << function << " was called within " << longest_delay / 1e3
-                     << " microseconds of the end of the stream's work, and did not return for "
-                     << patience().count() / 2.0
-                     << " seconds. driver.h: it waits until the work is complete. Look first at what happens "
-                        "if the work ends after "
-                     << sleeper << " has looked for it and before it is registered as waiting";
+  rounds.stop();
+  EXPECT_FALSE(rounds.lost())
+      << function << " was called within " << longest_delay / 1e3
+      << " microseconds of the end of the stream's work, and did not return for " << patience().count() / 2.0
+      << " seconds. driver.h: it waits until the work is complete. Look first at what happens if the work "
+         "ends after "
+      << sleeper << " has looked for it and before it is registered as waiting";
   stream.synchronize();
 }
 
@@ -241,43 +261,23 @@ WEIR_REQUIREMENT(
     4, 93, FirstCall, ACloseThatBeginsAsWorkEndsReturns,
     "The last device_close returns if the work of a destroyed stream ends while it is called, and "
     "the device can be opened again each time.") {
-  needs_device();
-  weir_device_info described{};
-  described.struct_size = sizeof described;
-  call(table().device_get_info, judged().device, &described);
-  if (!(described.capabilities & WEIR_CAP_HOST_CALLBACK))
-    throw Unsupported("the device does not offer HOST_CALLBACK");
+  needs_unopened(WEIR_CAP_HOST_CALLBACK);
   const auto open = [] {
     weir_device opened = nullptr;
     call(table().device_open, judged().device, &opened);
     return opened;
   };
-  std::atomic<std::uint64_t> ended{0};
-  std::atomic<bool> lost{false};
-  std::jthread watch([&](std::stop_token stopped) {
-    std::uint64_t seen = 0;
-    auto since = Clock::now();
-    while (!stopped.stop_requested()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      if (const std::uint64_t now = ended; now != seen) {
-        seen = now;
-        since = Clock::now();
-      } else if (Clock::now() - since > patience() / 2) {
-        lost = true;
-        since = Clock::now();
-        // More work, whose end wakes the closing thread in most drivers that have lost the wake-up.
-        const weir_device opened = open();
-        {
-          Stream stream(opened);
-          const weir_host_callback pause = [](void*) { spin_for(std::chrono::milliseconds(20)); };
-          call(table().stream_host_callback, weir_stream(stream), pause, static_cast<void*>(nullptr));
-        }
-        call(table().device_close, opened);
-      }
+  WatchedRounds rounds([&] {
+    const weir_device opened = open();
+    {
+      Stream stream(opened);
+      const weir_host_callback pause = [](void*) { spin_for(std::chrono::milliseconds(20)); };
+      call(table().stream_host_callback, weir_stream(stream), pause, static_cast<void*>(nullptr));
     }
+    call(table().device_close, opened);
   });
   const Race race = timed_race();
-  for (Delays delays(0); !lost && race.goes_on();) {
+  for (Delays delays(0); !rounds.lost() && race.goes_on();) {
     const weir_device opened = open();
     {
       Stream stream(opened);
@@ -287,11 +287,10 @@ WEIR_REQUIREMENT(
     const long before = sleeps_of_this_thread();
     call(table().device_close, opened);
     delays.found(sleeps_of_this_thread() != before);
-    ++ended;
+    rounds.end_round();
   }
-  watch.request_stop();
-  watch.join();
-  EXPECT_FALSE(lost)
+  rounds.stop();
+  EXPECT_FALSE(rounds.lost())
       << "the last device_close was called within " << longest_delay / 1e3
       << " microseconds of the end of the work of a destroyed stream, and did not return for "
       << patience().count() / 2.0

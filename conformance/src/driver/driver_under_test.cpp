@@ -120,15 +120,21 @@ weir_device device() {
   return opened;
 }
 
+namespace {
+weir_device_info describe_device() {
+  weir_device_info out{};
+  out.struct_size = sizeof out;
+  weir_status status = new_status();
+  if (const weir_result result = table().device_get_info(judged().device, &out, &status); result != WEIR_OK)
+    throw std::runtime_error("device_get_info returned " + result_name(result) + ": " + status.message);
+  return out;
+}
+}  // namespace
+
 const weir_device_info& info() {
   static const weir_device_info filled = [] {
     device();
-    weir_device_info out{};
-    out.struct_size = sizeof out;
-    weir_status status = new_status();
-    if (const weir_result result = table().device_get_info(judged().device, &out, &status); result != WEIR_OK)
-      throw std::runtime_error("device_get_info returned " + result_name(result) + ": " + status.message);
-    return out;
+    return describe_device();
   }();
   return filled;
 }
@@ -176,8 +182,20 @@ void needs_version(std::uint32_t minor) {
                       std::to_string(WEIR_ABI_MINOR(raw_table().abi_version)));
 }
 
+namespace {
+void expect_offered(std::uint64_t capabilities, weir_capability capability) {
+  if (!(capabilities & capability))
+    throw Unsupported("the device does not offer " + capability_name(capability));
+}
+}  // namespace
+
 void needs(weir_capability capability) {
-  if (!has(capability)) throw Unsupported("the device does not offer " + capability_name(capability));
+  expect_offered(info().capabilities, capability);
+}
+
+void needs_unopened(weir_capability capability) {
+  needs_device();
+  expect_offered(describe_device().capabilities, capability);
 }
 
 weir_status new_status() {

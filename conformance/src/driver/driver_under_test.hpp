@@ -71,6 +71,9 @@ void needs_device();
 bool has(std::uint64_t capabilities);
 /// Throws Unsupported with the capability's name if the device lacks it.
 void needs(weir_capability capability);
+/// The same without opening the device: for requirements about its first opening. Throws Skipped if the
+/// device does not exist.
+void needs_unopened(weir_capability capability);
 std::string capability_name(weir_capability capability);
 /// Throws Unsupported if the driver's table is of an older version than 1.`minor`, which introduced the rule.
 void needs_version(std::uint32_t minor);
