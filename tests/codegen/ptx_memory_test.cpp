@@ -145,7 +145,7 @@ TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
   const Ptx ptx = compile(histogram, everything);
   EXPECT_THAT(ptx.text, HasSubstr(".b8 histogram_0_loop_counters[16384]"));
   EXPECT_THAT(ptx.text, HasSubstr("atom.shared.add.u32"));
-  EXPECT_EQ(ptx.count("bar.sync"), 2u);
+  EXPECT_EQ(ptx.count("barrier.sync"), 2u);
   EXPECT_EQ(ptx.object.entries[0].waves, 1u);
   EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that fewer blocks add to the array
   EXPECT_EQ(compile(histogram, nothing).object.entries[0].block[0], 256u);

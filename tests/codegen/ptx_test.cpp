@@ -217,7 +217,7 @@ TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
                              "store @y[%j], %v\n}\n}\n}\n";
   for (const std::string& text : {group, phases}) {
     const std::string ptx = compile(text, everything).text;
-    const std::size_t store = ptx.find("st.global"), barrier = ptx.find("bar.sync", store),
+    const std::size_t store = ptx.find("st.global"), barrier = ptx.find("barrier.sync", store),
                       load = ptx.find("ld.global", barrier);
     EXPECT_NE(store, std::string::npos) << ptx;
     EXPECT_NE(load, std::string::npos) << ptx;
@@ -259,9 +259,9 @@ TEST(PtxGroups, ExchangeInRegistersWhereTheyFillWarps) {
   for (const std::string type : {"i8", "i16", "i32", "f32", "u64", "f64"}) {
     const Ptx whole = compiled(type, "96"), part = compiled(type, "48");
     EXPECT_EQ(whole.count("shfl.sync.idx.b32"), type.ends_with("64") ? 2u : 1u) << type;
-    EXPECT_EQ(whole.count("bar.sync"), 1u) << type;  // before the block's next group
+    EXPECT_EQ(whole.count("barrier.sync"), 1u) << type;  // before the block's next group
     EXPECT_EQ(part.count("shfl.sync"), 0u) << type;
-    EXPECT_EQ(part.count("bar.sync"), 3u) << type;
+    EXPECT_EQ(part.count("barrier.sync"), 3u) << type;
   }
 }
 
@@ -282,12 +282,12 @@ TEST(PtxExchange, BallotsAreOneInstructionWhereWarpsAreWhole) {
     EXPECT_EQ(whole.count("vote.sync.ballot.b32"), 1u) << width;
     EXPECT_EQ(whole.count("shfl.sync"), 0u) << width;
     EXPECT_EQ(whole.count(".shared"), 0u) << width;
-    EXPECT_EQ(whole.count("bar.sync"), 1u) << width;  // before the block's next group
+    EXPECT_EQ(whole.count("barrier.sync"), 1u) << width;  // before the block's next group
   }
   const Ptx part = compiled("8", "24");
   EXPECT_EQ(part.count("vote.sync"), 0u);
-  EXPECT_EQ(part.count("bar.sync"), 3u);
-  EXPECT_EQ(compiled("1", "24").count("bar.sync"), 1u);
+  EXPECT_EQ(part.count("barrier.sync"), 3u);
+  EXPECT_EQ(compiled("1", "24").count("barrier.sync"), 1u);
 }
 
 // ptxas makes loops of these operations and loses the warp's convergence if one begins a loop's body
@@ -312,7 +312,7 @@ TEST(PtxBarrier, SharedAtomicsThatSpinFollowALoad) {
 
 TEST(PtxReduction, FoldsLanesInTheOrderOfTheHalves) {
   const std::string entry = compile(dot, everything).entry(0);
-  std::size_t at = entry.find("bar.sync");
+  std::size_t at = entry.find("barrier.sync");
   ASSERT_NE(at, std::string::npos);  // from the upper 32 lanes through shared memory
   for (const char* by : {"16", "8", "4", "2", "1"}) {
     at = entry.find("shfl.sync.down.b32", at + 1);

@@ -34,6 +34,7 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
   uniform_.assign(loop_.indices.begin(), loop_.indices.end() - std::ptrdiff_t(extents.size()));
   depth_ = 0;
   in_loop_ = false;
+  some_ended_ = false;
   tile_ = share(out, any_type(), threads_ + (c_.chance(3) ? c_.below(threads_ + 3) : 0));
   const bool narrow = kind == narrow_shared_atomic_kind;
   const ScalarType counted =
@@ -54,7 +55,7 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
   barrier(out);
   const std::size_t parts = 1 + c_.below(3), aimed = c_.below(parts);
   for (std::size_t n = 0; n < parts; ++n) {
-    if (c_.chance(5)) end_some(out);
+    if (c_.chance(kind == barrier_in_loop_kind ? 2 : 5)) end_some(out);
     if (n == aimed)
       group_part(out, kind);
     else
@@ -317,6 +318,7 @@ void AimedGroups::end_some(Block& out) {
     if (c_.chance(2)) keep(block, fresh(block, type), type);
     block.statements.push_back(make(Op::continue_));
   });
+  some_ended_ = true;
   phase(out);
 }
 
@@ -437,7 +439,15 @@ void AimedGroups::group_while(Block& out, Kind kind) {
   Scope scope = enter();
   Block test;
   const ValueId before = get(test);
-  if (c_.chance(3)) phase(test);
+  // Threads that have ended skip the loop's first statements. ptxas mistreats code of NVIDIA GPUs that asks
+  // twice whether they have (tests/evidence/ptxas-barrier.md).
+  if (some_ended_ && c_.chance(2)) {
+    const ScalarType type = any_type();
+    keep(test, fresh(test, type), type);
+    barrier(test);
+  } else if (c_.chance(3)) {
+    phase(test);
+  }
   Statement yield = make(Op::yield);
   yield.operands = {binary(test, Op::lt, ScalarType::boolean, before, rounds)};
   test.statements.push_back(std::move(yield));

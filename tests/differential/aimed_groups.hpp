@@ -57,6 +57,7 @@ class AimedGroups : protected AimedStatements {
   std::uint64_t threads_ = 1;
   std::size_t depth_ = 0;  ///< of branches and loops of the whole group
   bool in_loop_ = false;
+  bool some_ended_ = false;  ///< maybe, by `continue_`
   ValueId thread_ = ir::no_value;
   std::vector<ValueId> uniform_;
   Shared tile_{}, counters_{}, own_{};

@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/CodeGen/Passes.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -70,6 +71,24 @@ std::unique_ptr<DeviceModel> make_device_model(const Target& target) {
 }
 
 namespace {
+
+/// The passes that emit code. Where control flow must be structured, as for PTX, LLVM (22.1.8) still copies
+/// the first branch of a loop to the loop's end, so that the loop has two entries. ptxas does not make warps
+/// converge in such a loop, and its barriers never return (tests/evidence/ptxas-barrier.md).
+class EmissionPasses final : public llvm::legacy::PassManager {
+ public:
+  explicit EmissionPasses(bool structured) : structured_(structured) {}
+
+  void add(llvm::Pass* pass) override {
+    if (structured_ && pass->getPassID() == &llvm::EarlyTailDuplicateLegacyID)
+      delete pass;
+    else
+      PassManager::add(pass);
+  }
+
+ private:
+  bool structured_;
+};
 
 using Tasks = std::span<const ir::Task* const>;
 
@@ -169,7 +188,7 @@ class Compilation {
     const OptionsInUse options;
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
-    llvm::legacy::PassManager passes;
+    EmissionPasses passes(machine_->requiresStructuredCFG());
     if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
       fail("the target cannot emit this kind of file");
     passes.run(*module_);

@@ -195,8 +195,10 @@ class PtxModel final : public GpuModel {
   Value* ballot(Builder& b, Value* holds) const override {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(~0u), holds});
   }
+  // Not the aligned one, which counts whole warps. Before it, ptxas does not always make a warp converge that
+  // a loop or a branch has split, and some of its threads pass too early (tests/evidence/ptxas-barrier.md).
   void barrier(Builder& b) const override {
-    b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_all, {}, {b.getInt32(0)});
   }
   void barrier_of_lanes(Builder& b) const override {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(~0u)});
