@@ -4,73 +4,24 @@
 // kernels, B for one of all commands, h for one to the host. Commands of secondary buffers are in the place
 // of their execution. A line w stands for a wait for a semaphore, W for one beside that of another thread.
 // With $WEIR_TEST_AS_NVIDIA devices claim to be GPUs of NVIDIA's driver.
-#include <vulkan/vk_layer.h>
-#include <vulkan/vulkan.h>
-
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 
+#include "layer.hpp"
+
+namespace vulkan_test::layer {
 namespace {
 
-PFN_vkGetInstanceProcAddr next_of_instance;
-PFN_vkGetDeviceProcAddr next_of_device;
 PFN_vkGetPhysicalDeviceProperties2 next_properties;
-VkInstance instance;
-VkDevice device;
 std::mutex mutex;
 std::map<VkCommandBuffer, std::string> recorded;
 std::map<VkSemaphore, int> waiting;  ///< threads
 
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(next_of_device(device, name));
-}
-
 void note(VkCommandBuffer commands, char command) {
   std::lock_guard lock(mutex);
   recorded[commands] += command;
-}
-
-/// The loader's description of the next layer in the chain.
-template <class Info>
-Info* chain(const void* first, VkStructureType type) {
-  for (auto* at = static_cast<const VkBaseInStructure*>(first); at; at = at->pNext)
-    if (at->sType == type) {
-      auto* info = reinterpret_cast<Info*>(const_cast<VkBaseInStructure*>(at));
-      if (info->function == VK_LAYER_LINK_INFO) return info;
-    }
-  std::abort();
-}
-
-VkResult create_instance(const VkInstanceCreateInfo* create, const VkAllocationCallbacks* allocator,
-                         VkInstance* out) {
-  auto* link = chain<VkLayerInstanceCreateInfo>(create->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
-  next_of_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-  const auto made = reinterpret_cast<PFN_vkCreateInstance>(next_of_instance(nullptr, "vkCreateInstance"))(
-      create, allocator, out);
-  instance = *out;
-  // Later the loader would return this layer's own function.
-  next_properties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(
-      next_of_instance(instance, "vkGetPhysicalDeviceProperties2"));
-  return made;
-}
-
-VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* create,
-                       const VkAllocationCallbacks* allocator, VkDevice* out) {
-  auto* link = chain<VkLayerDeviceCreateInfo>(create->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
-  const auto of_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-  next_of_device = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
-  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-  const auto made = reinterpret_cast<PFN_vkCreateDevice>(of_instance(instance, "vkCreateDevice"))(
-      physical, create, allocator, out);
-  device = *out;
-  return made;
 }
 
 VkResult begin(VkCommandBuffer commands, const VkCommandBufferBeginInfo* info) {
@@ -157,15 +108,18 @@ void properties(VkPhysicalDevice of, VkPhysicalDeviceProperties2* out) {
       reinterpret_cast<VkPhysicalDeviceVulkan12Properties*>(at)->driverID = VK_DRIVER_ID_NVIDIA_PROPRIETARY;
 }
 
-PFN_vkVoidFunction of_device(VkDevice, const char* name);
-PFN_vkVoidFunction of_instance(VkInstance, const char* name);
+}  // namespace
 
-PFN_vkVoidFunction own(const char* name) {
-  const std::pair<const char*, PFN_vkVoidFunction> functions[] = {
-      {"vkGetInstanceProcAddr", reinterpret_cast<PFN_vkVoidFunction>(of_instance)},
-      {"vkGetDeviceProcAddr", reinterpret_cast<PFN_vkVoidFunction>(of_device)},
-      {"vkCreateInstance", reinterpret_cast<PFN_vkVoidFunction>(create_instance)},
-      {"vkCreateDevice", reinterpret_cast<PFN_vkVoidFunction>(create_device)},
+void instance_created() {
+  // Later the loader would return this layer's own function.
+  next_properties = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(
+      next_of_instance(instance, "vkGetPhysicalDeviceProperties2"));
+}
+void before_device(VkDeviceCreateInfo&) {}
+void device_created() {}
+
+std::span<const Function> own() {
+  static const Function functions[] = {
       {"vkGetPhysicalDeviceProperties2", reinterpret_cast<PFN_vkVoidFunction>(properties)},
       {"vkBeginCommandBuffer", reinterpret_cast<PFN_vkVoidFunction>(begin)},
       {"vkCmdDispatch", reinterpret_cast<PFN_vkVoidFunction>(dispatch)},
@@ -177,28 +131,7 @@ PFN_vkVoidFunction own(const char* name) {
       {"vkQueueSubmit2", reinterpret_cast<PFN_vkVoidFunction>(submit)},
       {"vkWaitSemaphores", reinterpret_cast<PFN_vkVoidFunction>(wait)},
   };
-  for (const auto& [known, function] : functions)
-    if (std::strcmp(known, name) == 0) return function;
-  return nullptr;
+  return functions;
 }
 
-PFN_vkVoidFunction of_device(VkDevice, const char* name) {
-  const PFN_vkVoidFunction mine = own(name);
-  return mine ? mine : next_of_device(device, name);
-}
-
-PFN_vkVoidFunction of_instance(VkInstance of, const char* name) {
-  const PFN_vkVoidFunction mine = own(name);
-  return mine ? mine : next_of_instance(of, name);
-}
-
-}  // namespace
-
-extern "C" VK_LAYER_EXPORT VkResult
-vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
-  version->loaderLayerInterfaceVersion = 2;
-  version->pfnGetInstanceProcAddr = of_instance;
-  version->pfnGetDeviceProcAddr = of_device;
-  version->pfnGetPhysicalDeviceProcAddr = nullptr;
-  return VK_SUCCESS;
-}
+}  // namespace vulkan_test::layer

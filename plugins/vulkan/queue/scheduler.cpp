@@ -16,6 +16,14 @@ namespace {
 constexpr std::chrono::microseconds poll_time{50};
 /// Between two questions of a queue's thread, which are at most 1/64 of the wait apart.
 constexpr std::chrono::microseconds min_interval{20}, max_interval{1000};
+/// For which a queue gets work without a pause although another one waits. A pause is about 50 us, 1 % of it.
+constexpr std::chrono::milliseconds turn{5};
+
+/// Registers a line once.
+void add(std::vector<std::shared_ptr<Line>>& lines, Line& line) {
+  std::shared_ptr<Line> self = line.shared_from_this();
+  if (std::ranges::find(lines, self) == lines.end()) lines.push_back(std::move(self));
+}
 
 }  // namespace
 
@@ -150,6 +158,14 @@ bool Scheduler::advance_one(Line& line) {
   return true;
 }
 
+bool Scheduler::must_run_dry(const Queue& queue) const {
+  if (queue.in_flight.empty()) return false;
+  const auto begun = std::chrono::steady_clock::now() - turn;
+  return queue.busy_since <= begun && std::ranges::any_of(queues_, [&](const auto& other) {
+           return other.get() != &queue && !other->in_flight.empty() && other->progress_since <= begun;
+         });
+}
+
 /// Removes the waits that need no semaphore. False, with the line registered where it waits, if the step must
 /// be held back.
 bool Scheduler::is_ready(Line& line, Step& step) {
@@ -161,9 +177,11 @@ bool Scheduler::is_ready(Line& line, Step& step) {
   };
   for (const Mark& mark : step.waits) {
     if (mark.is_complete() || is_certain(mark)) continue;
-    auto& waiters = mark.line->waiters;
-    const std::shared_ptr<Line> self = line.shared_from_this();
-    if (std::ranges::find(waiters, self) == waiters.end()) waiters.push_back(self);
+    add(mark.line->waiters, line);
+    return false;
+  }
+  if (!step.host && must_run_dry(line.queue)) {
+    add(line.queue.held, line);
     return false;
   }
   // Batches begin with a barrier that covers everything submitted earlier to their queue.
@@ -191,6 +209,7 @@ void Scheduler::submit(Line& line, Step step) {
   // of a lost device.
   if (result < 0) device_.lose(result, "submit work to a queue");
   step.value = ++queue.value;
+  if (queue.in_flight.empty()) queue.busy_since = queue.progress_since = std::chrono::steady_clock::now();
   line.in_flight.push({step.position, step.value});
   queue.in_flight.push({line.shared_from_this(), std::move(step)});
   if (queue.pollers == 0) queue.work.notify_one();
@@ -356,6 +375,9 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
   std::vector<Queue::Submitted> done;
   while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached)
     done.push_back(queue.in_flight.pop());
+  if (!done.empty()) queue.progress_since = std::chrono::steady_clock::now();
+  Lines held;
+  if (queue.in_flight.empty()) held.swap(queue.held);
   if (!queue.in_flight.empty()) queue.work.notify_one();  // the caller may be a thread that has polled
   lock.unlock();
   for (Queue::Submitted& one : done) {
@@ -364,7 +386,7 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
     one.step.kept.clear();
   }
   lock.lock();
-  Lines lines;
+  Lines lines = held;
   for (Queue::Submitted& one : done) {
     // A step is reported as complete only after the steps that it waited for. Those are on other queues,
     // whose threads may be late.
@@ -381,7 +403,8 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
   lock.unlock();
   turn.unlock();
   for (Queue::Submitted& one : done) flush_quietly(*one.line, &Line::flush_if_idle);
-  done.clear();  // may end lines, which must not happen under the mutex
+  held.clear();  // may end lines, as the next call, which must not happen under the mutex
+  done.clear();
 }
 
 }  // namespace weir::vulkan

@@ -12,8 +12,13 @@
 // that waits for the next step polls for a short time and then ends it itself, because a thread that
 // vkWaitSemaphores wakes is late: on an H200 by 25 to 60 us, and at times by 10 ms. There the queue's thread
 // asks at intervals instead (tests/evidence/vulkan.md). No other thread calls vkWaitSemaphores.
+//
+// A GPU may run a few queues until they are empty, and none of the others before that: an H200 runs two
+// (tests/evidence/vulkan.md). While another queue makes no progress, a queue is therefore left to run out of
+// work after each turn of some milliseconds.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <thread>
 
@@ -35,7 +40,10 @@ struct Queue {
   std::uint64_t value = 0;    ///< of the last submission
   std::uint64_t reached = 0;  ///< that the semaphore has reached; the highest one if the device is lost
   Fifo<Submitted> in_flight;
-  std::uint32_t lines = 0;           ///< streams that use the queue
+  std::chrono::steady_clock::time_point busy_since;      ///< when `in_flight` was empty last
+  std::chrono::steady_clock::time_point progress_since;  ///< when its front became the front
+  std::vector<std::shared_ptr<Line>> held;               ///< lines to look at when `in_flight` is empty
+  std::uint32_t lines = 0;                               ///< streams that use the queue
   std::condition_variable work;      ///< for the queue's thread
   std::condition_variable advanced;  ///< when `reached` has changed
   std::thread watcher;
@@ -77,6 +85,8 @@ class Scheduler {
   void advance(Lines lines);
   bool advance_one(Line& line);
   bool is_ready(Line& line, Step& step);
+  /// Whether the queue must run out of work before it gets more.
+  bool must_run_dry(const Queue& queue) const;
   void submit(Line& line, Step step);
   /// Asks for the value of the queue's semaphore. Thread-safe.
   std::uint64_t ask(Queue& queue) noexcept;
