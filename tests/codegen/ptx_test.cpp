@@ -387,6 +387,21 @@ TEST(PtxFloats, MaximaWithNegativeZeroAreIntegers) {
   }
 }
 
+// ptxas converts -1 or 0 from an integer for `c ? -1 : -0` (tests/evidence/ptxas-select.md).
+TEST(PtxFloats, ConstantsOrNegativeZeroAreSelectedAsIntegers) {
+  for (const char* operands : {"%one, %nil", "%nil, %one"}) {
+    const Ptx ptx = compile(std::string("weir-ir 1\nkernel \"select\"\n  param @x : array<f32, 1>\n{\n"
+                                        "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+                                        "parallel (%i) in (%zero to %n) {\n%one = const -1 : f32\n"
+                                        "%nil = const -0 : f32\n%x = load @x[%i] : f32\n"
+                                        "%c = lt %x, %one : bool\n%s = select %c, ") +
+                                operands + " : f32\nstore @x[%i], %s\n}\n}\n",
+                            everything);
+    EXPECT_EQ(ptx.count("selp.f32"), 0u) << ptx.text;
+    EXPECT_GE(ptx.count("selp.b32"), 1u) << ptx.text;
+  }
+}
+
 // ptxas takes results of abs as never negative, also that of the least integer (tests/evidence/ptxas-abs.md).
 TEST(PtxIntegers, AbsoluteValuesAreMaxima) {
   for (const std::string type : {"i32", "i64"}) {  // words hold the results of smaller integers

@@ -135,6 +135,9 @@ std::vector<Operation> with_constants() {
       for (const char* operands : {"%c, %0, %1", "%0, %c, %1", "%0, %1, %c", "%c, %0, %c"})
         add("math.fma " + std::string(operands),
             std::string(operands).find("%1") == std::string::npos ? 1 : 2);
+      // Compilers make a conversion of a selected constant.
+      for (const char* other : {"0", "-0", "1", "-1", "2"})
+        add("%y = const " + std::string(other) + t + "\n%z = lt %0, %1 : bool\nselect %z, %c, %y", 2);
       // Compilers make one instruction of two bounds.
       for (const char* bound : {"0", "-0", "1", "-1"})
         for (const auto& [inner, outer] : {std::pair("min", "max"), std::pair("max", "min")})

@@ -115,6 +115,13 @@ class OrderedSelects : public llvm::PassInfoMixin<OrderedSelects> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Selects between an f32 constant and -0 as integers. ptxas makes a conversion of -1 or 0 from an integer of
+/// `c ? -1 : -0`, whose zero is positive (tests/evidence/ptxas-select.md). On NVIDIA GPUs only.
+class IntegerSelects : public llvm::PassInfoMixin<IntegerSelects> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Computes absolute values and negations of floats with integers where the bits of the result are read. LLVM
 /// makes both of integer operations on bits. Vulkan does not define the sign that they give a NaN, and
 /// NVIDIA's f64 absolute value keeps it (tests/evidence/vulkan.md). Later integer operations on these bits

@@ -244,6 +244,7 @@ class PtxModel final : public GpuModel {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ComparedAbs()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(IntegerSelects()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers(WideIntegers::Conversions::hidden)));
     passes.run(module, analyses);
   }
