@@ -57,6 +57,26 @@ TEST(Concurrency, LoopsAfterACommonOneAreARegion) {
               ElementsAre("loop", "loop@0.0", "loop@0.1"));
 }
 
+TEST(Concurrency, RegionsComeOneAfterTheOther) {
+  const std::string both =
+      "parallel (%i9) in (%zero to %len) {\n%a9 = load @x[%i9] : f32\n%b9 = load @y[%i9] : f32\n"
+      "%c9 = add %a9, %b9 : f32\nstore @z[%i9], %c9\n}\n";
+  const passes::Plan p =
+      concurrent(fill("x", "0") + fill("y", "1") + both + reverse("z", "x", "2") + reverse("z", "y", "3"));
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1", "loop", "loop@1.0", "loop@1.1"));
+}
+
+TEST(Concurrency, LoopsAndReductionsOverPartsOfOneArrayAreIndependent) {
+  const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f = const 1 : f32\n";
+  const auto sum = [](const std::string& range) {
+    return "%s = reduce.sum (%k) in (" + range + ") : f32 {\n%v = load @x[%k] : f32\nyield %v\n}\n" +
+           "store @y[%zero], %s\n";
+  };
+  const std::string first = half + "parallel (%i) in (%zero to %half) {\nstore @x[%i], %f\n}\n";
+  EXPECT_EQ(concurrent(first + sum("%half to %len")).region_blocks.size(), 1u);
+  EXPECT_EQ(concurrent(first + sum("%zero to %half")).region_blocks.size(), 0u);
+}
+
 TEST(Concurrency, DependentLoopsStayInOrderWithAReason) {
   const passes::Plan p = concurrent(fill("x", "0") + reverse("x", "y", "1") + fill("x", "2"));
   EXPECT_THAT(shape(p), ElementsAre("loop", "loop", "loop"));

@@ -87,6 +87,27 @@ std::string merged_text(const std::string& body, passes::Fusion how = passes::Fu
   return task_text(whole, p.tasks.at(0));
 }
 
+// A later iteration of the inner loop reads what an earlier one has stored.
+TEST(Fusion, ALoadInALoopThatStoresTheElementStays) {
+  const std::string twice = "%v = load @y[%i2] : f32\n%w = add %v, %v : f32\nstore @y[%i2], %w\n";
+  const std::string whole_loop = "for %k = %zero to %c step %one {\n" + twice + "}\n";
+  const std::string while_loop =
+      "while {\n%v0 = load @y[%i2] : f32\n%t = lt %v0, %a : bool\nyield %t\n} do {\n" + twice + "}\n";
+  for (const auto& [inner, loads] : {std::pair(whole_loop, 1u), std::pair(while_loop, 2u)}) {
+    const std::string text = merged_text("%c = arg @c : i64\n%a = arg @a : f32\n" +
+                                         loop("1", put("y[%i1]", "1")) + loop("2", inner));
+    EXPECT_EQ(occurrences(text, "load @y"), loads) << text;
+  }
+}
+
+TEST(Fusion, LoopsOfRegionsPassValuesInRegisters) {
+  const std::string two = copy("x", "y", "1") + copy("y", "y", "2");
+  const ir::Kernel whole = kernel("region {\n" + two + "} and {\n" + copy("x", "z", "3") + "}\n");
+  const passes::Plan p = passes::make_plan(whole, 8, {passes::Fusion::same_space, usual});
+  ASSERT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
+  EXPECT_EQ(occurrences(task_text(whole, p.tasks[0]), "load @y"), 0u);
+}
+
 TEST(Fusion, AStoreThatTheNextLoopOverwritesIsDropped) {
   const std::string text = merged_text(loop("1", put("y[%i1]", "1")) + loop("2", put("y[%i2]", "2")));
   EXPECT_EQ(occurrences(text, "store @y"), 1u);
@@ -167,6 +188,22 @@ TEST(Fusion, DifferentElementsAreNoDependence) {
   EXPECT_THAT(
       shape(fused(first + loop("2", "%v2 = load @m[%zero, %zero] : f64\nstore @m[%one, %one], %v2\n"))),
       ElementsAre("loop", "loop"));
+}
+
+// What an operation makes of arguments is the same in both loops.
+TEST(Fusion, EqualOperationsOnArgumentsAreOneIndex) {
+  const auto row = [](const std::string& tag, const std::string& operation) {
+    return "%r" + tag + " = " + operation + " %c, %one : i64\n";
+  };
+  const auto both = [&](const std::string& second) {
+    return shape(
+        fused("%c = arg @c : i64\n" +
+              loop("1", row("1", "and") + "%v1 = const 1 : f64\nstore @m[%r1, %i1], %v1\n") +
+              loop("2", row("2", second) + "%v2 = load @m[%r2, %i2] : f64\n%w2 = add %v2, %v2 : f64\n"
+                                           "store @m[%r2, %i2], %w2\n")));
+  };
+  EXPECT_THAT(both("and"), ElementsAre("loop"));
+  EXPECT_THAT(both("or"), ElementsAre("loop")) << "another row is no dependence, or the same iteration";
 }
 
 // ---- R26 to R28

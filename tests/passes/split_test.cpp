@@ -291,5 +291,20 @@ TEST(Split, EverySlotHasItsOwnPlaceInTheLaunchsScratch) {
   }
 }
 
+// Chunks of two reductions may run at the same time.
+TEST(Split, EachReductionHasItsOwnPartials) {
+  const passes::Plan p =
+      plan("%s = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\nyield %v\n}\n"
+           "%t = reduce.sum (%j) in (%zero to %len) : f32 {\n%w = load @y[%j] : f32\nyield %w\n}\n"
+           "store @z[%zero], %s\nstore @z[%one], %t\n");
+  std::vector<std::uint64_t> places;
+  for (const auto& planned : p.tasks)
+    if (planned.task.kind == ir::TaskKind::reduce_partial) places.push_back(planned.task.partials_offset);
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_GE(places[1], places[0] + ir::reduce_bytes);
+  EXPECT_LE(places[1] + ir::reduce_bytes, p.scratch_bytes);
+  for (const std::uint64_t place : places) EXPECT_EQ(place % 64, 0u) << "of a cache line";
+}
+
 }  // namespace
 }  // namespace weir::test
