@@ -140,6 +140,7 @@ TEST(Concurrency, FailuresAndLinesKeepTheirOrder) {
   EXPECT_THAT(shape(concurrent(fails("x", "0") + fails("y", "1"))), ElementsAre("loop", "loop"));
   EXPECT_THAT(shape(concurrent(fails("x", "0") + fill("y", "1"))), ElementsAre("loop@0.0", "loop@0.1"))
       << "later loops run after a failure too";
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fails("y", "1"))), ElementsAre("loop@0.0", "loop@0.1"));
   EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1"), "check_bounds")),
               ElementsAre("loop", "loop"));
   const auto prints = [](const std::string& tag) {
@@ -150,8 +151,13 @@ TEST(Concurrency, FailuresAndLinesKeepTheirOrder) {
 
 TEST(Concurrency, WrittenRegionsAndRepeatsKeepTheirPlace) {
   const std::string region = "region {\n" + fill("x", "2") + "} and {\n" + fill("y", "3") + "}\n";
-  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + region + fill("z", "4") + fill("x", "5"))),
+  const passes::Plan around =
+      concurrent(fill("x", "0") + fill("y", "1") + region + fill("z", "4") + fill("x", "5"));
+  EXPECT_THAT(shape(around),
               ElementsAre("loop@0.0", "loop@0.1", "loop@1.0", "loop@1.1", "loop@2.0", "loop@2.1"));
+  std::vector<bool> found;
+  for (const auto& planned : around.tasks) found.push_back(planned.found_independent);
+  EXPECT_THAT(found, ElementsAre(true, true, false, false, true, true));
   const passes::Plan p = concurrent("repeat (%q) to %len {\n" + fill("x", "0") + fill("y", "1") + "}\n" +
                                     fill("y", "2") + fill("z", "3"));
   EXPECT_THAT(shape(p), ElementsAre("loop", "loop", "loop@0.0", "loop@0.1"));
@@ -187,6 +193,13 @@ TEST(Concurrency, StatementsOfAStreamBlockStayWithTheirGroup) {
   const passes::Plan alone = concurrent("region {\n%h = const 1 : f32\nstore @x[%zero], %h\n" +
                                         fill("y", "1") + "} and {\n" + fill("z", "2") + "}\n");
   EXPECT_THAT(shape(alone), ElementsAre("serial@0.0", "loop@0.0", "loop@0.1")) << "not worth an edge";
+}
+
+TEST(Concurrency, StatementsOfAStreamBlockAreNoGroupOfTheirOwn) {
+  const std::string store = "%one32 = const 1 : i32\nstore @n[%zero], %one32\n";
+  const passes::Plan p = concurrent("region {\n" + fill("x", "0") + store + fill("y", "1") + "} and {\n" +
+                                    fill("z", "9") + "}\n");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "serial@0.0", "loop@0.0/1", "loop@0.1"));
 }
 
 TEST(Concurrency, StreamBlocksThatMayConflictOrRepeatAreOneGroup) {
