@@ -24,6 +24,7 @@ namespace {
 struct CompileOptions {
   std::vector<std::string> files;
   std::vector<std::string> targets;
+  std::string kernel;
   std::string output;
   std::string emit = "object";
   std::vector<std::string> assumptions;
@@ -77,13 +78,23 @@ int make_pack(const CompileOptions& options) {
   return 0;
 }
 
+/// Throws if the output would replace a file that is read.
+void check_output(const CompileOptions& options) {
+  for (const std::string& file : options.files) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(file, options.output, missing))
+      throw UsageError("-o " + options.output + " is the file of the kernel; write to another one");
+  }
+}
+
 int compile_kernel(const CompileOptions& options) {
+  check_output(options);
   if (options.output.ends_with(pack_suffix)) return make_pack(options);
   if (options.files.size() > 1 || options.targets.size() > 1 || options.assumptions.size() > 1)
     throw UsageError(
         "several kernels, targets or sets of assumptions go into a pack; write it with -o "
         "FILE.weirpack");
-  const Program program = read_kernel(options.files.at(0));
+  const Program program = read_kernel(options.files.at(0), options.kernel);
   CompileTarget target = parse_target(options.targets.empty() ? "elf-x86_64:native" : options.targets[0]);
   if (!options.assumptions.empty()) target.assume = options.assumptions[0];
   if (options.times) {
@@ -93,7 +104,10 @@ int compile_kernel(const CompileOptions& options) {
   if (options.emit != "object") {
     std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
     if (!text.ends_with('\n')) text += '\n';
-    write(options.output.empty() ? standard_output : options.output, std::as_bytes(std::span(text)));
+    const std::string output = options.output.empty() ? standard_output : options.output;
+    write(output, std::as_bytes(std::span(text)));
+    if (options.explain)
+      std::fprintf(output == standard_output ? stderr : stdout, "%s", explain(program, target).c_str());
     return 0;
   }
   if (options.output.empty()) throw UsageError("a code object needs a file; add -o FILE");
@@ -129,6 +143,7 @@ const Command compile_command(
              "Properties of launches that the code may rely on: no_alias,index32,aligned,device_local; see "
              "weir/compile.hpp. A pack takes several, and has the usual ones without this option")
           ->allow_extra_args(false);
+      app.add_option("--kernel", options->kernel, "Name of the kernel, for a pack of several");
       app.add_option("-o,--output", options->output,
                      "File to write, or - for standard output; a pack if its name ends with .weirpack");
       app.add_flag(

@@ -86,6 +86,12 @@ TEST(Sort, OfHalvesAndBooleans) {
   flags.copy_from_bytes(stream, bytes);
   sort(stream, flags);
   EXPECT_THAT(flags.to_host(stream), testing::ElementsAre(0, 0, 1, 1));
+  // Memory of other libraries may have other bytes, which are true.
+  const std::byte others[] = {std::byte{2}, std::byte{1}, std::byte{0}, std::byte{255}};
+  flags.copy_from_bytes(stream, others);
+  const Array<int> places = upload(stream, std::vector<int>{0, 1, 2, 3});
+  sort_by_key(stream, flags, places, SortOrder::descending);
+  EXPECT_THAT(places.to_host(stream), testing::ElementsAre(0, 1, 3, 2));
 }
 
 TEST(Sort, ByKeyMovesElementsOfAnyType) {

@@ -342,6 +342,12 @@ std::string refusal(const Stream& stream, P& producer, ErrorCode code = ErrorCod
   return error.what();
 }
 
+TEST_F(DlpackImport, RefusesAnOffsetPastAllMemory) {
+  Producer<float> p({1});
+  p.tensor.byte_offset = UINT64_MAX - 3;  // 4 bytes before the data, if it wraps
+  EXPECT_THAT(refusal<float>(stream, p), HasSubstr("byte_offset is 18446744073709551612, past the end"));
+}
+
 TEST_F(DlpackImport, RefusesOtherElements) {
   Producer<float> p({3});
   EXPECT_THAT(refusal<double>(stream, p), AllOf(HasSubstr("float32"), HasSubstr("float64")));

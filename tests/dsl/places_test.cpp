@@ -23,6 +23,17 @@ TEST(Elements, AreReadWhereTheyStandAndWrittenWhenAssigned) {
             "  store @p0[%0], %4\n");
 }
 
+TEST(Elements, StatementsOfChangesHaveTheLineOfTheProgram) {
+  const ir::Kernel kernel = traced([](View<float> x, Index i) {
+    x[i] += x[i + 1];
+    swap(x[i], x[i + 2]);
+    x[i] = mix(x[i], x[i + 1], 0.25f);
+    Var v = x[i];
+    v *= 2;
+  });
+  EXPECT_THAT(kernel.files, testing::ElementsAre(testing::EndsWith("places_test.cpp")));
+}
+
 TEST(Elements, TakeOneIndexPerDimensionOfAnyIntegerType) {
   EXPECT_EQ(body_of([](View<float, 4> x, Index i, Value<std::uint8_t> j) { x(i, i, i, j) = 1; }),
             "  %0 = arg @p1 : i64\n"

@@ -120,6 +120,17 @@ TEST_F(Npy, ANumberHasNoDimensionsAndAnEmptyArrayNoData) {
   EXPECT_EQ(read_npy(fixture("empty.npy")).size(), 0u);
 }
 
+TEST_F(Npy, EveryByteButZeroIsTrue) {
+  std::string bytes = bytes_of(fixture("b1.npy"));
+  bytes[bytes.size() - 1] = 2;
+  bytes[bytes.size() - 2] = '\xff';
+  const auto file = written("bools.npy", bytes);
+  const HostArray whole = read_npy(file);
+  const HostArray rows = NpyFile(file).read_rows(0, whole.shape[0]);
+  for (const HostArray* array : {&whole, &rows})
+    for (std::size_t k = 1; k <= 2; ++k) EXPECT_EQ(array->data[array->data.size() - k], std::byte{1});
+}
+
 // proves R35
 TEST_F(Npy, UnsupportedFilesAreRefusedWithTheReason) {
   const auto message = [](const std::string& name) {

@@ -105,11 +105,12 @@ TEST(Determinism, RefusesFloatsInMemoryOfAGroupAndInBlocks) {
 
 TEST(Determinism, AllowsWhatCommutesAndWhatOneThreadDoes) {
   const Kernel kernel{"k",
-                      [](View<int> count, View<float> least, View<float> serial) {
+                      [](View<int> count, View<float> least, View<float> serial, View<half> halves) {
                         range_for(1000, [&](Index i) {
                           atomic_add(count[0], 1);
                           atomic_sub(count[1], 2);
                           atomic_min(least[0], cast<float>(i) - 3.0f);
+                          atomic_max(halves[0], cast<float>(i));
                         });
                         range_for(10, [&](Index) { atomic_max(count[0], 7); });
                         serial[0] = atomic_add(serial[1], 0.1f);
@@ -117,7 +118,8 @@ TEST(Determinism, AllowsWhatCommutesAndWhatOneThreadDoes) {
                       {.deterministic = true}};
   auto count = upload(std::vector<int>(2));
   auto least = upload(std::vector<float>(1)), serial = upload(std::vector<float>(2, 1.0f));
-  kernel(count, least, serial);
+  auto halves = upload(std::vector<half>(1));
+  kernel(count, least, serial, halves);
   EXPECT_THAT(count.to_host(), testing::ElementsAre(1000, -2000));
   EXPECT_THAT(least.to_host(), testing::ElementsAre(-3.0f));
   EXPECT_THAT(serial.to_host(), testing::ElementsAre(1.0f, 1.1f));

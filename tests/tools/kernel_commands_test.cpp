@@ -190,10 +190,20 @@ TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
       {tool(), "compile", kernel, "--explain", "--target", "elf-x86_64:x86-64-v3", "-o", path("scale.so")});
   EXPECT_EQ(compiled.status, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("scale_0_loop: vector loop of 8\n"));
+  const ProgramResult text = run_program({tool(), "compile", kernel, "--explain", "--emit", "ir"});
+  EXPECT_THAT(text.out, testing::StartsWith("weir-ir 1"));
+  EXPECT_THAT(text.err, HasSubstr("scale_0_loop"));
   const ProgramResult run = run_program(
       {tool(), "run", kernel, "--explain", "--device", "cpu", "--arg", "factor=2", "--arg", "x=zeros:100"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("scale, launches that meet nothing:\n  scale_0_loop: vector loop of "));
+}
+
+TEST_F(KernelCommands, CompileDoesNotReplaceTheFileThatItReads) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult result = run_program({tool(), "compile", kernel, "-o", kernel});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("is the file of the kernel; write to another one"));
 }
 
 TEST_F(KernelCommands, TimesAreThoseOfEachTaskAndStage) {

@@ -21,10 +21,12 @@ inline constexpr U infinity_bits = U(sizeof(U) == 2   ? 0x7c00
                                      : sizeof(U) == 4 ? 0x7f800000
                                                       : 0x7ff0000000000000);
 
-/// Unsigned numbers in the ascending order of the keys. NaNs are the largest number.
+/// Unsigned numbers in the ascending order of the keys. NaNs are the largest number. Bytes of bools other
+/// than 0, which external memory may have, are true.
 template <class U>
 Value<U> ascending(ScalarType type, const Value<U>& key) {
   constexpr U sign = U(U(1) << (8 * sizeof(U) - 1)), all = U(~U(0));
+  if (type == ScalarType::boolean) return select(key != U(0), U(1), U(0));
   if (!is_float(type)) return is_signed(type) ? key ^ sign : key;
   const Value<U> number = select((key & sign) != U(0), key ^ all, key | sign);
   return select((key & U(sign - 1)) > infinity_bits<U>, Value<U>(all), number);

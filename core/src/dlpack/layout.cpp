@@ -137,7 +137,12 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
     refuse(fmt::format(
         "its data is null, but it has {} elements; report it to the author of the library that made it",
         layout.scalars));
-  layout.address = reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
+  if (__builtin_add_overflow(reinterpret_cast<std::uint64_t>(tensor.data), tensor.byte_offset,
+                             &layout.address))
+    refuse(
+        fmt::format("its byte_offset is {}, past the end of all memory; report it to the author of the "
+                    "library that made it",
+                    tensor.byte_offset));
   if (layout.address % layout.scalar_bytes)
     refuse(fmt::format(
         "its elements begin at 0x{:x}, which is no multiple of their {} bytes; copy it in the library "

@@ -47,8 +47,8 @@ std::uint64_t npy_data_begin(std::string_view text, const std::string& name);
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t file_bytes, const std::string& name);
 /// The header of a file in the byte order of this machine and C order.
 std::string print_npy_header(ScalarType type, std::span<const std::int64_t> shape);
-/// Reverses the bytes of each scalar.
-void swap_bytes(std::span<std::byte> data, std::size_t scalar_bytes);
+/// Makes values of this machine of those of a .npy file. NumPy takes every byte but 0 as true.
+void to_native(std::span<std::byte> data, ScalarType type, bool big_endian);
 
 /// Throws Error{parse} that begins with `name`, the file or the member of an archive.
 HostArray parse_npy(std::span<const std::byte> bytes, const std::string& name);

@@ -193,8 +193,11 @@ std::vector<std::byte> to_row_major(std::span<const std::byte> from, std::span<c
 
 }  // namespace
 
-void files::swap_bytes(std::span<std::byte> data, std::size_t size) {
-  for (std::size_t at = 0; at + size <= data.size(); at += size)
+void files::to_native(std::span<std::byte> data, ScalarType type, bool big_endian) {
+  if (type == ScalarType::boolean)
+    for (std::byte& one : data) one = std::byte(one != std::byte(0));
+  const std::size_t size = size_of(type);
+  for (std::size_t at = 0; big_endian && at + size <= data.size(); at += size)
     std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
                  data.begin() + static_cast<std::ptrdiff_t>(at + size));
 }
@@ -234,10 +237,9 @@ HostArray files::parse_npy(std::span<const std::byte> bytes, const std::string& 
   HostArray array{header.type,
                   std::move(header.shape),
                   {bytes.begin() + static_cast<std::ptrdiff_t>(header.data_begin), bytes.end()}};
-  const std::size_t size = size_of(array.type);
-  if (header.big_endian) swap_bytes(array.data, size);
+  to_native(array.data, header.type, header.big_endian);
   if (header.fortran_order && array.shape.size() > 1)
-    array.data = to_row_major(array.data, array.shape, size);
+    array.data = to_row_major(array.data, array.shape, size_of(array.type));
   return array;
 }
 

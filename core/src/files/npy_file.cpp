@@ -165,7 +165,7 @@ HostArray NpyFile::read_box(std::span<const std::int64_t> begin, std::span<const
         return read_at(file_->get(), {data + run * runs.bytes, runs.bytes}, offset);
       }))
     fail(ErrorCode::system, path_, std::string("cannot read the file: ") + strerrordesc_np(errno));
-  if (big_endian_) files::swap_bytes(box.data, size_of(type_));
+  files::to_native(box.data, type_, big_endian_);
   return box;
 } catch (...) {
   detail::rethrow_as_error();

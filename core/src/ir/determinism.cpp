@@ -50,10 +50,12 @@ class Finder {
   std::vector<Diagnostic> take() { return std::move(found_); }
 
  private:
+  // In reverse, so that a conversion whose result nobody uses is no use. An atomic of a half has one.
   void note_uses(const Block& block) {
-    for (const Statement& s : block.statements) {
-      used_.insert(s.operands.begin(), s.operands.end());
-      for (const Block& body : s.bodies) note_uses(body);
+    for (auto s = block.statements.rbegin(); s != block.statements.rend(); ++s) {
+      for (auto body = s->bodies.rbegin(); body != s->bodies.rend(); ++body) note_uses(*body);
+      if (s->op != Op::cast || used_.contains(s->result))
+        used_.insert(s->operands.begin(), s->operands.end());
     }
   }
 

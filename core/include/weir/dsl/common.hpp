@@ -29,7 +29,9 @@ Value<detail::common_t<A, B, C>> mix(A&& a, B&& b, C&& t, detail::Where where = 
   using T = detail::common_t<A, B, C>;
   const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where),
       by(static_cast<C&&>(t), where);
-  return from + (to - from) * by;
+  const Value<T> distance = detail::Operand<T>(to, where) - from;
+  const Value<T> part = detail::Operand<T>(distance, where) * by;
+  return detail::Operand<T>(from, where) + part;
 }
 /// 0 where x < edge, otherwise 1.
 template <class A, class B>

@@ -43,12 +43,12 @@ template <detail::Traced A>
 Frexp<detail::traced_t<A>> frexp(A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   using S = detail::scalar_t<T>;
-  using Layout = detail::FloatLayout<T>;
+  using Format = detail::FloatLayout<T>;
   using Bits = detail::signed_bits_t<T>;
   using Bit = detail::scalar_t<Bits>;
   detail::check_floats<T>();
-  constexpr Bit exponent_bits = Bit{Layout::exponent_mask} << Layout::fraction_bits;
-  constexpr Bit exponent_of_half = Layout::exponent_mask / 2 - 1;
+  constexpr Bit exponent_bits = Bit{Format::exponent_mask} << Format::fraction_bits;
+  constexpr Bit exponent_of_half = Format::exponent_mask / 2 - 1;
   constexpr int scale = 64;  // makes every denormal normal
 
   const Value<T> value(static_cast<A&&>(x), where);
@@ -58,9 +58,9 @@ Frexp<detail::traced_t<A>> frexp(A&& x, detail::Where where = detail::Where::cur
   const Value<Bits> exponent =
       stored - detail::choose<Bits>(denormal, {exponent_of_half + scale, where}, {exponent_of_half, where});
   const Value<Bits> others = bit_cast<Bit>(scaled, where) & ~exponent_bits;
-  const Value<T> fraction = bit_cast<S>(others | (exponent_of_half << Layout::fraction_bits), where);
+  const Value<T> fraction = bit_cast<S>(others | (exponent_of_half << Format::fraction_bits), where);
 
-  const auto special = (value == 0) | (stored == Layout::exponent_mask);
+  const auto special = (value == 0) | (stored == Format::exponent_mask);
   return {detail::choose<T>(special, {value, where}, {fraction, where}),
           cast<std::int32_t>(detail::choose<Bits>(special, {0, where}, {exponent, where}), where)};
 }
@@ -145,10 +145,10 @@ auto nan(A&& code, detail::Where where = detail::Where::current()) {
   static_assert(std::same_as<U, std::uint32_t> || std::same_as<U, std::uint64_t>,
                 "nan takes a u32, which gives a float, or a u64, which gives a double");
   using S = std::conditional_t<sizeof(U) == 4, float, double>;
-  using Layout = detail::FloatLayout<S>;
+  using Format = detail::FloatLayout<S>;
   constexpr U quiet =
-      (U{Layout::exponent_mask} << Layout::fraction_bits) | (U{1} << (Layout::fraction_bits - 1));
-  constexpr U payload = (U{1} << (Layout::fraction_bits - 1)) - 1;
+      (U{Format::exponent_mask} << Format::fraction_bits) | (U{1} << (Format::fraction_bits - 1));
+  constexpr U payload = (U{1} << (Format::fraction_bits - 1)) - 1;
   const Value<T> bits(static_cast<A&&>(code), where);
   return bit_cast<S>((bits & payload) | quiet, where);
 }

@@ -130,13 +130,12 @@ class Source {
           detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), components,
                        where);
         }) {}
-  explicit Source(const T& constant) noexcept
-    requires(!is_scalar<T>)
+  explicit Source(const T& constant) noexcept requires(!is_scalar<T>)
       : source_(&constant), read_([](const void* source, Handle* components, Where where) {
-          const T& constant = *static_cast<const T*>(source);
+          const T& of = *static_cast<const T*>(source);
           for (std::size_t i = 0; i < component_count<T>; ++i) {
             components[i] =
-                emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(constant.data[i], where), where);
+                emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(of.data[i], where), where);
           }
         }) {}
   explicit Source(std::uint64_t bits) noexcept : bits_(bits) {}

@@ -161,13 +161,14 @@ using Index = Value<std::int64_t>;
 
 // Assignment in all its forms, for Element and Var. It returns the assigned place, so that
 // y[i] = x[i] = 0 works.
-#define WEIR_COMPOUND(symbol, Place, qualifier)                                    \
-  WEIR_OUT_OF_LINE                                                                 \
-  Place operator symbol##=(const detail::Operand<value_type>& change) qualifier {  \
-    const Value<value_type> by = as_value(change), before = read(change.where());  \
-    const Value<value_type> result = before symbol by;                             \
-    write(detail::Operand<value_type>(result, change.where()));                    \
-    return static_cast<Place>(*this);                                              \
+#define WEIR_COMPOUND(symbol, Place, qualifier)                                   \
+  WEIR_OUT_OF_LINE                                                                \
+  Place operator symbol##=(const detail::Operand<value_type>& change) qualifier { \
+    const detail::Where where = change.where();                                   \
+    const Value<value_type> by = as_value(change), before = read(where);          \
+    const detail::Operand<value_type> first(before, where);                       \
+    write(detail::Operand<value_type>(first symbol by, where));                   \
+    return static_cast<Place>(*this);                                             \
   }
 #define WEIR_COMPOUNDS(Place, qualifier) \
   WEIR_COMPOUND(+, Place, qualifier)     \
@@ -362,13 +363,18 @@ inline constexpr bool is_place<Var<T>> = true;
 
 /// Exchanges the values of two places: elements, their components, variables. Also structs in arrays.
 template <class A, class B>
-  requires(detail::is_place<std::remove_cvref_t<A>>&& detail::is_place<std::remove_cvref_t<B>>)
-void swap(A&& a, B&& b) {
+requires(detail::is_place<std::remove_cvref_t<A>>&& detail::is_place<std::remove_cvref_t<B>>) void swap(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = typename std::remove_cvref_t<A>::value_type;
   if constexpr (std::same_as<T, typename std::remove_cvref_t<B>::value_type>) {
-    const Value<T> first = static_cast<A&&>(a), second = static_cast<B&&>(b);
-    static_cast<A&&>(a) = second;
-    static_cast<B&&>(b) = first;
+    const Value<T> first(static_cast<A&&>(a), where), second(static_cast<B&&>(b), where);
+    if constexpr (requires { sizeof(detail::ElementOf<T>); }) {
+      static_cast<A&&>(a) = detail::Operand<T>(second, where);
+      static_cast<B&&>(b) = detail::Operand<T>(first, where);
+    } else {  // structs
+      static_cast<A&&>(a) = second;
+      static_cast<B&&>(b) = first;
+    }
   } else {
     static_assert(detail::always_false<A, B>, "swap exchanges places of one type: cast<T>(...) their values");
   }
