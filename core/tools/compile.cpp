@@ -82,7 +82,8 @@ int make_pack(const CompileOptions& options) {
 void check_output(const CompileOptions& options) {
   for (const std::string& file : options.files) {
     std::error_code missing;
-    if (std::filesystem::equivalent(file, options.output, missing))
+    if (std::filesystem::is_regular_file(file, missing) &&
+        std::filesystem::equivalent(file, options.output, missing))
       throw UsageError("-o " + options.output + " is the file of the kernel; write to another one");
   }
 }

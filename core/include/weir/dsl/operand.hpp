@@ -130,7 +130,8 @@ class Source {
           detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), components,
                        where);
         }) {}
-  explicit Source(const T& constant) noexcept requires(!is_scalar<T>)
+  explicit Source(const T& constant) noexcept
+    requires(!is_scalar<T>)
       : source_(&constant), read_([](const void* source, Handle* components, Where where) {
           const T& of = *static_cast<const T*>(source);
           for (std::size_t i = 0; i < component_count<T>; ++i) {

@@ -363,8 +363,8 @@ inline constexpr bool is_place<Var<T>> = true;
 
 /// Exchanges the values of two places: elements, their components, variables. Also structs in arrays.
 template <class A, class B>
-requires(detail::is_place<std::remove_cvref_t<A>>&& detail::is_place<std::remove_cvref_t<B>>) void swap(
-    A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  requires(detail::is_place<std::remove_cvref_t<A>>&& detail::is_place<std::remove_cvref_t<B>>)
+void swap(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = typename std::remove_cvref_t<A>::value_type;
   if constexpr (std::same_as<T, typename std::remove_cvref_t<B>::value_type>) {
     const Value<T> first(static_cast<A&&>(a), where), second(static_cast<B&&>(b), where);
