@@ -33,8 +33,7 @@ WEIR_REQUIREMENT(
     }
     freed.expect_read(
         "; a later allocation was freed by memory_free, and other memory was allocated and filled with 99. "
-        "Look "
-        "first at what memory_free does with memory that was taken over from a pending deallocation");
+        "Look first at what memory_free does with memory that was taken over from a pending deallocation");
   }
 }
 

@@ -42,6 +42,11 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
   write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+/// For words beside the output.
+std::FILE* words_beside(const std::string& output) {
+  return output == standard_output ? stderr : stdout;
+}
+
 constexpr const char* pack_suffix = ".weirpack";
 
 int make_pack(const CompileOptions& options) {
@@ -107,14 +112,13 @@ int compile_kernel(const CompileOptions& options) {
     if (!text.ends_with('\n')) text += '\n';
     const std::string output = options.output.empty() ? standard_output : options.output;
     write(output, std::as_bytes(std::span(text)));
-    if (options.explain)
-      std::fprintf(output == standard_output ? stderr : stdout, "%s", explain(program, target).c_str());
+    if (options.explain) std::fputs(explain(program, target).c_str(), words_beside(output));
     return 0;
   }
   if (options.output.empty()) throw UsageError("a code object needs a file; add -o FILE");
   const CompiledProgram compiled = compile(program, target);
   write(options.output, compiled.bytes);
-  std::FILE* const words = options.output == standard_output ? stderr : stdout;
+  std::FILE* const words = words_beside(options.output);
   std::fprintf(words, "%s: %zu bytes for %s %s\n", options.output.c_str(), compiled.bytes.size(),
                compiled.format.c_str(), compiled.target.c_str());
   for (const CompiledProgram::Task& task : compiled.tasks) {

@@ -333,14 +333,17 @@ void AimedGroups::phase(Block& out) {
       return update(out, any_update());
     case 3:
       return c_.chance(2) ? ballot(out) : shuffle(out);
-    case 4: {
-      const ScalarType type = any_type();
-      keep(out, fresh(out, type), type);
-      return barrier(out);
-    }
+    case 4:
+      return keep_one(out);
     default:
       return barrier(out);
   }
+}
+
+void AimedGroups::keep_one(Block& out) {
+  const ScalarType type = any_type();
+  keep(out, fresh(out, type), type);
+  barrier(out);
 }
 
 // ---- control flow of the whole group
@@ -441,13 +444,10 @@ void AimedGroups::group_while(Block& out, Kind kind) {
   const ValueId before = get(test);
   // Threads that have ended skip the loop's first statements. ptxas mistreats code of NVIDIA GPUs that asks
   // twice whether they have (tests/evidence/ptxas-barrier.md).
-  if (some_ended_ && c_.chance(2)) {
-    const ScalarType type = any_type();
-    keep(test, fresh(test, type), type);
-    barrier(test);
-  } else if (c_.chance(3)) {
+  if (some_ended_ && c_.chance(2))
+    keep_one(test);
+  else if (c_.chance(3))
     phase(test);
-  }
   Statement yield = make(Op::yield);
   yield.operands = {binary(test, Op::lt, ScalarType::boolean, before, rounds)};
   test.statements.push_back(std::move(yield));

@@ -45,6 +45,7 @@ class AimedGroups : protected AimedStatements {
   void across_barrier(Block& out, Kind kind);
   void end_some(Block& out);
   void phase(Block& out);
+  void keep_one(Block& out);  // and a barrier
 
   // the same in all threads
   ValueId uniform(Block& out);

@@ -46,10 +46,10 @@ TEST(PtxModules, OfRandomKernelsHaveLoopsOfOneEntry) {
     Choices choices(seed + 7000);
     check(runnable_kernel(choices).kernel);
   }
-  const std::vector<Aim> aims{{Row::gpu_group_blocks, barrier_in_loop_kind}};
+  const Aim barrier_in_loop{Row::gpu_group_blocks, barrier_in_loop_kind};
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Choices choices(seed + 8000);
-    check(aimed_kernel(aims[0], aims, choices).kernel);
+    check(aimed_kernel(barrier_in_loop, {barrier_in_loop}, choices).kernel);
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(branching, 100);

@@ -28,6 +28,13 @@ std::string reverse(const std::string& from, const std::string& to, const std::s
 const std::string sum_of_x =
     "%s = reduce.sum (%k) in (%zero to %len) : f32 {\n%v = load @x[%k] : f32\nyield %v\n}\n";
 
+/// A loop that adds @x and @y.
+const std::string both =
+    "parallel (%i9) in (%zero to %len) {\n%a9 = load @x[%i9] : f32\n%b9 = load @y[%i9] : f32\n"
+    "%c9 = add %a9, %b9 : f32\nstore @z[%i9], %c9\n}\n";
+/// The middle of @x, and a value.
+const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f = const 1 : f32\n";
+
 TEST(Concurrency, IndependentLoopsAreBlocksOfARegion) {
   EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + fill("z", "2"))),
               ElementsAre("loop@0.0", "loop@0.1", "loop@0.2"));
@@ -45,9 +52,6 @@ TEST(Concurrency, TasksOfABlockComeTogether) {
 }
 
 TEST(Concurrency, ALoopThatNeedsTwoBlocksComesAfterTheRegion) {
-  const std::string both =
-      "parallel (%i9) in (%zero to %len) {\n%a9 = load @x[%i9] : f32\n%b9 = load @y[%i9] : f32\n"
-      "%c9 = add %a9, %b9 : f32\nstore @z[%i9], %c9\n}\n";
   EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + both + fill("x", "3"))),
               ElementsAre("loop@0.0", "loop@0.1", "loop", "loop"));
 }
@@ -58,16 +62,12 @@ TEST(Concurrency, LoopsAfterACommonOneAreARegion) {
 }
 
 TEST(Concurrency, RegionsComeOneAfterTheOther) {
-  const std::string both =
-      "parallel (%i9) in (%zero to %len) {\n%a9 = load @x[%i9] : f32\n%b9 = load @y[%i9] : f32\n"
-      "%c9 = add %a9, %b9 : f32\nstore @z[%i9], %c9\n}\n";
   const passes::Plan p =
       concurrent(fill("x", "0") + fill("y", "1") + both + reverse("z", "x", "2") + reverse("z", "y", "3"));
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1", "loop", "loop@1.0", "loop@1.1"));
 }
 
 TEST(Concurrency, LoopsAndReductionsOverPartsOfOneArrayAreIndependent) {
-  const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f = const 1 : f32\n";
   const auto sum = [](const std::string& range) {
     return "%s = reduce.sum (%k) in (" + range + ") : f32 {\n%v = load @x[%k] : f32\nyield %v\n}\n" +
            "store @y[%zero], %s\n";
@@ -93,7 +93,6 @@ TEST(Concurrency, ArgumentsThatMayBeTheSameMemoryKeepTheOrder) {
 }
 
 TEST(Concurrency, LoopsOverPartsOfOneArrayAreIndependent) {
-  const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f = const 1 : f32\n";
   const passes::Plan p = concurrent(half + "parallel (%i) in (%zero to %half) {\nstore @x[%i], %f\n}\n" +
                                         "parallel (%j) in (%half to %len) {\nstore @x[%j], %f\n}\n",
                                     "", false);

@@ -21,9 +21,8 @@ inline VkDevice device;
 using Function = std::pair<const char*, PFN_vkVoidFunction>;
 /// The functions that the layer replaces, except those that create an instance or a device.
 std::span<const Function> own();
-/// Called when the instance, or the device, exists.
+/// Called when the instance exists.
 void instance_created();
-void device_created();
 /// Called with a copy of what the driver asks for, before the device exists.
 void before_device(VkDeviceCreateInfo& create);
 
@@ -67,7 +66,6 @@ inline VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInf
   const auto made = reinterpret_cast<PFN_vkCreateDevice>(of_instance(instance, "vkCreateDevice"))(
       physical, &copy, allocator, out);
   device = *out;
-  device_created();
   return made;
 }
 

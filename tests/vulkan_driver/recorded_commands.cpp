@@ -116,7 +116,6 @@ void instance_created() {
       next_of_instance(instance, "vkGetPhysicalDeviceProperties2"));
 }
 void before_device(VkDeviceCreateInfo&) {}
-void device_created() {}
 
 std::span<const Function> own() {
   static const Function functions[] = {

@@ -78,7 +78,8 @@ void families(VkPhysicalDevice of, std::uint32_t* count, VkQueueFamilyProperties
   for (std::uint32_t i = 0; out && i < *count; ++i) out[i].queueCount = queue_count;
 }
 
-void get_queue(VkDevice, std::uint32_t, std::uint32_t index, VkQueue* out) {
+void get_queue(VkDevice of, std::uint32_t family, std::uint32_t index, VkQueue* out) {
+  next<PFN_vkGetDeviceQueue>("vkGetDeviceQueue")(of, family, 0, &real_queue);
   std::memcpy(&hardware.queues[index].loader_table, real_queue, sizeof(void*));
   *out = reinterpret_cast<VkQueue>(&hardware.queues[index]);
 }
@@ -102,10 +103,6 @@ VkResult submit_alone(VkQueue, std::uint32_t count, const VkSubmitInfo* submits,
   return next<PFN_vkQueueSubmit>("vkQueueSubmit")(real_queue, count, submits, fence);
 }
 
-VkResult wait_idle(VkQueue) {
-  return next<PFN_vkQueueWaitIdle>("vkQueueWaitIdle")(real_queue);
-}
-
 }  // namespace
 
 void instance_created() {
@@ -120,17 +117,12 @@ void before_device(VkDeviceCreateInfo& create) {
   create.pQueueCreateInfos = &one_queue;
 }
 
-void device_created() {
-  next<PFN_vkGetDeviceQueue>("vkGetDeviceQueue")(device, one_queue.queueFamilyIndex, 0, &real_queue);
-}
-
 std::span<const Function> own() {
   static const Function functions[] = {
       {"vkGetPhysicalDeviceQueueFamilyProperties", reinterpret_cast<PFN_vkVoidFunction>(families)},
       {"vkGetDeviceQueue", reinterpret_cast<PFN_vkVoidFunction>(get_queue)},
       {"vkQueueSubmit", reinterpret_cast<PFN_vkVoidFunction>(submit_alone)},
       {"vkQueueSubmit2", reinterpret_cast<PFN_vkVoidFunction>(submit)},
-      {"vkQueueWaitIdle", reinterpret_cast<PFN_vkVoidFunction>(wait_idle)},
   };
   return functions;
 }

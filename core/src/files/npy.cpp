@@ -196,8 +196,9 @@ std::vector<std::byte> to_row_major(std::span<const std::byte> from, std::span<c
 void files::to_native(std::span<std::byte> data, ScalarType type, bool big_endian) {
   if (type == ScalarType::boolean)
     for (std::byte& one : data) one = std::byte(one != std::byte(0));
+  if (!big_endian) return;
   const std::size_t size = size_of(type);
-  for (std::size_t at = 0; big_endian && at + size <= data.size(); at += size)
+  for (std::size_t at = 0; at + size <= data.size(); at += size)
     std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
                  data.begin() + static_cast<std::ptrdiff_t>(at + size));
 }

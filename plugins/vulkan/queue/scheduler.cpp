@@ -160,10 +160,11 @@ bool Scheduler::advance_one(Line& line) {
 
 bool Scheduler::must_run_dry(const Queue& queue) const {
   if (queue.in_flight.empty()) return false;
-  const auto begun = std::chrono::steady_clock::now() - turn;
-  return queue.busy_since <= begun && std::ranges::any_of(queues_, [&](const auto& other) {
-           return other.get() != &queue && !other->in_flight.empty() && other->progress_since <= begun;
-         });
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point others = Clock::time_point::max();  // since when one of them makes no progress
+  for (const auto& other : queues_)
+    if (other.get() != &queue && !other->in_flight.empty()) others = std::min(others, other->progress_since);
+  return others != Clock::time_point::max() && Clock::now() - std::max(others, queue.busy_since) >= turn;
 }
 
 /// Removes the waits that need no semaphore. False, with the line registered where it waits, if the step must
@@ -396,7 +397,7 @@ void Scheduler::end_steps(Queue& queue, std::uint64_t reached) noexcept {
     finish(line, one.step);
     for (auto& waiter : line.waiters) lines.push_back(std::move(waiter));
     line.waiters.clear();
-    if (!line.steps.empty() && std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
+    if (!line.steps.empty()) add(lines, line);
   }
   advance(std::move(lines));
   if (unfinished_ == 0) idle_.notify_all();
