@@ -26,6 +26,21 @@ TEST_F(FloatingPoint, IsTheDefaultOneInsideAndTheEarlierOneAfterwards) {
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
 }
 
+TEST_F(FloatingPoint, IsTheEarlierOneAfterCodeThatChangesOrKeepsIt) {
+  std::fesetenv(FE_DFL_ENV);
+  {
+    const DefaultFloatingPoint inside;
+    std::fesetround(FE_DOWNWARD);
+  }
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  std::fesetround(FE_UPWARD);
+  {
+    const DefaultFloatingPoint inside(DefaultFloatingPoint::Inside::keeps);
+    EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  }
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+}
+
 #if defined(__x86_64__)
 unsigned short x87() {
   unsigned short now;

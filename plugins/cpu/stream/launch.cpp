@@ -163,14 +163,26 @@ std::uint64_t block_count(const weir_launch& launch) noexcept {
   return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
 }
 
+BlockWork work_of(Kernel& kernel, const weir_launch& launch, std::uint64_t blocks,
+                  const void* arguments) noexcept {
+  return {kernel.function,
+          arguments,
+          &kernel.cost,
+          blocks,
+          {launch.grid[0], launch.grid[1], launch.grid[2]},
+          {launch.block[0], launch.block[1], launch.block[2]},
+          launch.dynamic_shared_bytes};
+}
+
 bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
   const bool known = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed) != 0;
   return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
 }
 
-/// Several blocks that are expected to be tiny: runs them on this thread, in growing runs, until a
-/// measurement shows otherwise.
+/// Blocks that are expected to be tiny: runs them on this thread, in growing runs, until a measurement shows
+/// otherwise. The last block is not worth a measurement, because one block cannot be shared.
 bool run_tiny(const BlockWork& work) noexcept {
+  if (work.blocks <= 2) return call_kernel(work, 0, work.blocks);
   const std::uint64_t began = __rdtsc();
   bool done = true;
   std::uint64_t first = 0, count = 1;
@@ -179,7 +191,8 @@ bool run_tiny(const BlockWork& work) noexcept {
     done = call_kernel(work, first, end) && done;
     count = end;
     first = end;
-    if (first < work.blocks && __rdtsc() - began > solo_ticks) return WorkSharing(work, first).run() && done;
+    if (first + 1 < work.blocks && __rdtsc() - began > solo_ticks)
+      return WorkSharing(work, first).run() && done;
   }
   return done;
 }
@@ -192,12 +205,10 @@ bool run_blocks(const BlockWork& work) noexcept {
   if (tiny) {
     const std::uint32_t unmeasured = cost->unmeasured.load(std::memory_order_relaxed);
     cost->unmeasured.store(unmeasured ? unmeasured - 1 : measured_in - 1, std::memory_order_relaxed);
-    if (unmeasured) return work.blocks == 1 ? call_kernel(work, 0, 1) : run_tiny(work);
+    if (unmeasured) return run_tiny(work);
   }
   const std::uint64_t began = __rdtsc();
-  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1)
-                    : tiny           ? run_tiny(work)
-                                     : WorkSharing(work, 0).run();
+  const bool done = tiny || work.blocks == 1 ? run_tiny(work) : WorkSharing(work, 0).run();
   if (cost) {
     const std::uint64_t now = (__rdtsc() - began) * 16 / work.blocks;
     const std::uint64_t before = cost->sixteenths_per_block.load(std::memory_order_relaxed);
@@ -209,13 +220,7 @@ bool run_blocks(const BlockWork& work) noexcept {
 }
 
 BlockWork LaunchWork::work(const void* at) const noexcept {
-  return {kernel->function,
-          at,
-          &kernel->cost,
-          blocks,
-          {launch.grid[0], launch.grid[1], launch.grid[2]},
-          {launch.block[0], launch.block[1], launch.block[2]},
-          launch.dynamic_shared_bytes};
+  return work_of(*kernel, launch, blocks, at);
 }
 
 LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept {
@@ -232,25 +237,23 @@ weir_result kernel_max_cooperative_blocks(weir_kernel, uint32_t, uint32_t, uint3
 weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    LaunchWork work{nullptr, 0, read_struct(asked, "launch")};
-    const weir_launch& launch = work.launch;
+    weir_launch copy;
+    const weir_launch& launch = read_struct(asked, "launch", copy);
     Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
     sdk::check_launch(*stream.device, kernel, launch);
-    work.kernel = &kernel;
-    work.blocks = block_count(launch);
-    check_stream(stream);
+    const std::uint64_t blocks = block_count(launch);
     struct Delete {
       void operator()(void* memory) const noexcept { ::operator delete (memory, std::align_val_t{16}); }
     };
     std::unique_ptr<void, Delete> large;
     if (launch.argument_bytes > inline_argument_bytes)
       large.reset(::operator new (launch.argument_bytes, std::align_val_t{16}));
-    submit(stream, is_light(kernel, work.blocks), [&](Operation& operation) {
+    submit(stream, is_light(kernel, blocks), [&](Operation& operation) {
       operation.kind = Operation::Kind::blocks;
       operation.owns_arguments = large != nullptr;
       void* arguments = large ? large.release() : operation.arguments;
       if (launch.argument_bytes) std::memcpy(arguments, launch.arguments, launch.argument_bytes);
-      operation.work = work.work(arguments);
+      operation.work = work_of(kernel, launch, blocks, arguments);
     });
   });
 }

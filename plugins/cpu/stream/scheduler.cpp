@@ -93,7 +93,7 @@ void Scheduler::flush(Stream& stream) noexcept {
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
   // Threads of the host drain while they wait, and workers have the environment of the thread that created
   // the first stream.
-  const sdk::DefaultFloatingPoint floating_point;
+  const sdk::DefaultFloatingPoint floating_point(sdk::DefaultFloatingPoint::Inside::keeps);
   const bool takes_turns = limit == Stream::no_mark;
   const std::uint64_t began = takes_turns ? __rdtsc() : 0;
   for (unsigned operations = 0;; ++operations) {

@@ -10,20 +10,27 @@
 namespace weir::sdk {
 
 /// Gives this thread the default environment until the destructor restores the one before: rounding to
-/// nearest, denormals, no traps. Takes a few cycles where nothing changes.
+/// nearest, denormals, no traps. Takes a few nanoseconds where nothing changes.
 class DefaultFloatingPoint {
  public:
+  /// What the code does that runs in this environment. Functions keep it by the System V ABI for x86-64; a
+  /// program's callback may set rounding for the rest of its thread. A second look at it takes as long as the
+  /// first.
+  enum class Inside { may_change, keeps };
+
   DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
   DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
 
 #if defined(__x86_64__)
   // Instructions change each control word alone. Loading one takes longer than comparing both.
-  DefaultFloatingPoint() noexcept : sse_(__builtin_ia32_stmxcsr()), x87_(x87_now()) {
+  explicit DefaultFloatingPoint(Inside inside = Inside::may_change) noexcept
+      : sse_(__builtin_ia32_stmxcsr()), x87_(x87_now()), look_(inside == Inside::may_change) {
     if (!differ(sse_, default_sse) && x87_ == default_x87) return;
     set(default_sse, default_x87);
+    look_ = true;
   }
   ~DefaultFloatingPoint() {
-    if (differ(__builtin_ia32_stmxcsr(), sse_) || x87_now() != x87_) set(sse_, x87_);
+    if (look_ && (differ(__builtin_ia32_stmxcsr(), sse_) || x87_now() != x87_)) set(sse_, x87_);
   }
 
  private:
@@ -47,8 +54,9 @@ class DefaultFloatingPoint {
 
   unsigned sse_;
   unsigned short x87_;
+  bool look_;  ///< whether the environment may differ at the end
 #else
-  DefaultFloatingPoint() noexcept {
+  explicit DefaultFloatingPoint(Inside = Inside::may_change) noexcept {
     std::fegetenv(&before_);
     std::fesetenv(FE_DFL_ENV);
   }

@@ -157,9 +157,10 @@ weir_result guarded(weir_status* status, Body&& body) noexcept {
   }
 }
 
-/// A copy of a struct that the host filled; fields beyond its struct_size are zero.
+/// A struct that the host filled, or `copy` with the fields of a shorter one. Fields beyond its struct_size
+/// are zero.
 template <class Struct>
-Struct read_struct(const Struct* in, const char* what) {
+const Struct& read_struct(const Struct* in, const char* what, Struct& copy) {
   if (!in) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "%s is null", what);
   if (in->struct_size >= sizeof(Struct)) [[likely]]
@@ -167,9 +168,16 @@ Struct read_struct(const Struct* in, const char* what) {
   if (in->struct_size < sizeof(std::uint32_t) * 2)
     fail(WEIR_ERROR_INVALID, "%s has struct_size %u; expected sizeof the struct, %zu", what, in->struct_size,
          sizeof(Struct));
-  Struct copy{};
+  copy = Struct{};
   std::memcpy(static_cast<void*>(&copy), in, in->struct_size);
   return copy;
+}
+
+/// A copy of a struct that the host filled; fields beyond its struct_size are zero.
+template <class Struct>
+Struct read_struct(const Struct* in, const char* what) {
+  Struct copy;
+  return read_struct(in, what, copy);
 }
 
 /// Fills a struct of the host up to its struct_size.
