@@ -200,13 +200,36 @@ TEST_F(Faults, AFolderOfAnotherUserIsRefused) {
 }
 
 // proves R32
-TEST_F(Faults, AFileThatAnotherProcessRemovesMeanwhileIsNoReasonForAWarning) {
+TEST_F(Faults, AnEntryThatOthersMayWriteIsNotUsed) {
+  for (const mode_t mode : {0620, 0602}) {
+    store->add(entry("input", "code"));
+    ASSERT_EQ(chmod(store.file("input").c_str(), mode), 0);
+    store.restart();
+    EXPECT_EQ(store->find("input"), std::nullopt);
+    store->add(entry("input", "code"));
+    EXPECT_THAT(store->find("input"), Optional(std::string("code"))) << "replaced";
+  }
+}
+
+// proves R32
+TEST_F(Faults, NothingIsLeftInAFolderThatIsNotUsed) {
+  fs::create_directory(store.folder);
+  ASSERT_EQ(chmod(store.folder.c_str(), 01777), 0);
+  store->add(entry("input", "code"));
+  store.restart();
+  EXPECT_TRUE(fs::is_empty(store.folder));
+  EXPECT_THAT(store.warnings, Each(HasSubstr(store.folder.string() +
+                                             " may be written by every user (mode 1777); name a folder")));
+}
+
+// proves R32
+TEST_F(Faults, AFolderThatAnotherProcessRemovesMeanwhileIsNoReasonForAWarning) {
   store->add(entry("input", "code"));
   cache::Settings settings = store.store->settings();
   int judged = 0;
-  settings.distrust = [&](const fs::path& file) {
+  settings.distrust = [&](const fs::path& folder) {
     if (judged++ > 0) return std::string();
-    fs::remove(file);
+    fs::remove_all(folder);
     return std::string("it cannot be opened");
   };
   cache::Store other(settings);
@@ -215,6 +238,13 @@ TEST_F(Faults, AFileThatAnotherProcessRemovesMeanwhileIsNoReasonForAWarning) {
   EXPECT_THAT(other.find("input"), Optional(std::string("code"))) << "judged again";
   EXPECT_EQ(judged, 2);
   EXPECT_THAT(store.warnings, IsEmpty());
+}
+
+// proves R32
+TEST(CacheFault, AFolderWithoutFilesIsReported) {
+  TemporaryStore store("/proc");
+  store->add(entry("input", "code"));
+  EXPECT_THAT(store.warnings, ElementsAre(HasSubstr("/proc cannot be written")));
 }
 
 // proves R32

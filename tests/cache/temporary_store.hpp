@@ -18,30 +18,11 @@
 #include "cache/store.hpp"
 #include "compilation/cache_policy.hpp"
 #include "temporary_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::test {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "weir-cache-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);
-    path_ = fs::canonical(pattern);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::permissions(path_, fs::perms::owner_all, ignored);
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// The store that a program uses, with its warnings in `warnings`.
 class TemporaryStore {

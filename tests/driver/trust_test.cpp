@@ -95,6 +95,32 @@ TEST(Trust, StickyFoldersAreAcceptedAboveAFolderNotAroundAFile) {
 }
 
 // proves R35
+TEST(Trust, AFolderIsJudgedLikeThatOfAFile) {
+  const TrustTree tree;
+  tree.folder("sticky/inner");
+  tree.file("x.json");
+  tree.link("to_sticky", "sticky");
+  tree.with_mode("sticky", 01777);
+  const auto judged_folder = [&](const char* name) -> std::string {
+    try {
+      check_trusted_folder(tree / name);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(judged_folder("sticky/inner"), "");
+  for (const char* sticky : {"sticky", "to_sticky"})
+    EXPECT_THAT(judged_folder(sticky), AllOf(HasSubstr(written_by_all(tree / "sticky") + " (mode 1777)"),
+                                             HasSubstr("name a folder that only root and you may write")));
+  EXPECT_THAT(judged_folder("x.json"), HasSubstr("Not a directory"));
+  EXPECT_THAT(judged_folder("absent"), HasSubstr("No such file or directory"));
+  tree.with_mode("sticky/inner", 0777);
+  EXPECT_THAT(judged_folder("sticky/inner"),
+              HasSubstr(written_by_all(tree / "sticky/inner") + " (mode 0777)"));
+}
+
+// proves R35
 TEST(Trust, EntriesOfAccessControlListsAreJudged) {
   const TrustTree tree;
   tree.folder("above/folder");

@@ -21,6 +21,15 @@ bool same_state(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_uid == b.st_uid && a.st_mode == b.st_mode;
 }
 
+/// Whether nobody else can have written the file. In a folder that only root and this user may write, others
+/// own no file that they did not own before. With an access control list, the mode's group bits hold its
+/// mask.
+bool is_private(int file) {
+  struct stat info {};
+  return fstat(file, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid()) &&
+         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 }  // namespace
 
 std::optional<std::string> Store::find(std::string_view input) noexcept try {
@@ -38,8 +47,7 @@ std::optional<std::string> Store::find(std::string_view input) noexcept try {
 
 std::optional<Entry> Store::read(const std::string& name) {
   const Descriptor file(open_in(settings_.folder, name.c_str(), O_RDONLY));
-  if (file.get() < 0) return std::nullopt;
-  if (!is_usable(settings_.folder / name)) return std::nullopt;
+  if (file.get() < 0 || !is_private(file.get()) || !is_usable()) return std::nullopt;
   std::string bytes;
   if (!read_all(file.get(), bytes)) return std::nullopt;
   std::optional<Entry> entry = decode_entry(bytes);
@@ -59,14 +67,17 @@ void Store::write(const std::string& name, std::string_view bytes) {
   const std::filesystem::path& folder = settings_.folder;
   if (access(folder.c_str(), F_OK) != 0)
     if (const std::string reason = settings_.create(folder); !reason.empty()) return warn(reason);
+  if (!is_usable()) return;
   TemporaryFile file(folder, name);
   const auto fail = [&] {
-    if (errno == ENOENT) return;  // another process removed the folder or the file
+    const int error = errno;
+    // Another process removed the file or the folder. Where no file can be created, in /proc for example,
+    // Linux reports the same error.
+    if (error == ENOENT && (file.is_open() || access(folder.c_str(), F_OK) != 0)) return;
     warn(fmt::format("{} cannot be written: {}; code is generated again in each process", folder.string(),
-                     strerrordesc_np(errno)));
+                     strerrordesc_np(error)));
   };
   if (!file.is_open()) return fail();
-  if (!is_usable(file.path())) return;
   if (!file.fill(bytes, TemporaryFile::Durability::power_failure) || !file.keep()) return fail();
   account(name, bytes.size());
   count({});  // the miss, which came before the folder was there
@@ -77,16 +88,16 @@ void Store::account(const std::string& newest, std::uint64_t bytes) {
   count({.evictions = evict(settings_.folder, settings_.limit, newest)});
 }
 
-bool Store::is_usable(const Path& file) {
+bool Store::is_usable() {
   struct stat folder {};
   if (stat(settings_.folder.c_str(), &folder) != 0) return false;  // removed meanwhile
   {
     const std::lock_guard lock(mutex_);
     if (judged_ && same_state(*judged_, folder)) return refusal_.empty();
   }
-  const std::string refusal = settings_.distrust(file);
-  // Nothing is known about the folder when another process has removed the file meanwhile.
-  if (!refusal.empty() && access(file.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  const std::string refusal = settings_.distrust(settings_.folder);
+  // Nothing is known about a folder that another process has removed meanwhile.
+  if (!refusal.empty() && access(settings_.folder.c_str(), F_OK) != 0 && errno == ENOENT) return false;
   {
     const std::lock_guard lock(mutex_);
     judged_ = folder;

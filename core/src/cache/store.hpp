@@ -26,9 +26,9 @@ struct Settings {
   std::uint64_t limit = std::uint64_t{1} << 30;
   /// Creates the folder and returns "", or why it cannot be created.
   std::function<std::string(const std::filesystem::path& folder)> create;
-  /// Why a file must not be used and what to do about it, because others may write it; "" when it may be
+  /// Why the folder must not be used and what to do about it, because others may write it; "" when it may be
   /// used.
-  std::function<std::string(const std::filesystem::path& file)> distrust;
+  std::function<std::string(const std::filesystem::path& folder)> distrust;
   /// Called at most once, with a sentence for the user: the folder is not used, or not written.
   std::function<void(const std::string& problem)> warn;
 };
@@ -48,13 +48,11 @@ class Store {
   ~Store();
 
  private:
-  using Path = std::filesystem::path;
-
   std::optional<Entry> read(const std::string& name);
   void write(const std::string& name, std::string_view bytes);
   void account(const std::string& newest, std::uint64_t bytes);
-  /// Whether `file` may be used. Asks `distrust` about it when the folder has changed, and warns.
-  bool is_usable(const Path& file);
+  /// Whether the folder may be used. Asks `distrust` when it has changed, and warns.
+  bool is_usable();
   void warn(const std::string& problem);
   void count(const Statistics& more) noexcept;
 

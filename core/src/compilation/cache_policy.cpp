@@ -20,14 +20,11 @@ namespace fs = std::filesystem;
 // $HOME/.cache/weir/code, of which only $HOME must be there.
 constexpr int max_missing_levels = 3;
 
-std::string distrust(const fs::path& file) try {
-  open_trusted(file);
+std::string distrust(const fs::path& folder) try {
+  check_trusted_folder(folder);
   return "";
-} catch (const UntrustedFile& refusal) {
-  return fmt::format("the compile cache {} is not used: {}; {}", file.parent_path().string(),
-                     refusal.reason(), refusal.remedy());
 } catch (const Error& error) {
-  return fmt::format("the compile cache {} is not used: {}", file.parent_path().string(), error.what());
+  return fmt::format("the compile cache {} is not used: {}", folder.string(), error.what());
 }
 
 std::string create(const fs::path& folder) {
@@ -86,8 +83,7 @@ std::string why_cache_unusable(const CachePolicy& policy) {
     return fmt::format("{} is not a folder; name one in WEIR_CACHE", policy.folder.string());
   if (access(policy.folder.c_str(), W_OK | X_OK) != 0)
     return fmt::format("{} cannot be written: {}", policy.folder.string(), strerrordesc_np(errno));
-  cache::add_statistics(policy.folder, {});
-  return distrust(policy.folder / cache::statistics_name);
+  return distrust(policy.folder);
 }
 
 cache::Settings cache_settings(const CachePolicy& policy) {

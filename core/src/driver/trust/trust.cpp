@@ -77,6 +77,30 @@ class TrustedWalk {
   }
 
   TrustedFile to_file() {
+    if (std::optional<TrustedFile> file = walk()) return std::move(*file);
+    refuse_kind(folders_.back());
+  }
+
+  void to_folder() {
+    if (walk()) cannot(named_, "searched", ENOTDIR);
+    const Component& folder = folders_.back();
+    if (folder.shared_with)
+      throw UntrustedFile(
+          fmt::format("{} may be written by {}", folder.path.string(), folder.shared_with->who),
+          "name a folder that only root and you may write; a sticky folder may be above that folder");
+  }
+
+ private:
+  struct Component {
+    fs::path path;
+    Descriptor descriptor;
+    struct stat info;
+    /// The account that may add entries to a folder that is accepted only for its sticky bit.
+    std::optional<OtherWriter> shared_with = {};
+  };
+
+  // The file at the end of the path, or nothing when a folder is there.
+  std::optional<TrustedFile> walk() {
     while (!rest_.empty()) {
       const std::string name = std::move(rest_.back());
       rest_.pop_back();
@@ -96,17 +120,8 @@ class TrustedWalk {
         return open_file(name, next);
       }
     }
-    refuse_kind(folders_.back());
+    return std::nullopt;
   }
-
- private:
-  struct Component {
-    fs::path path;
-    Descriptor descriptor;
-    struct stat info;
-    /// The account that may add entries to a folder that is accepted only for its sticky bit.
-    std::optional<OtherWriter> shared_with = {};
-  };
 
   // Names are kept in reverse order, so that a link's target replaces the link at the end.
   void add_to_rest(const fs::path& path) {
@@ -289,6 +304,10 @@ void TrustedFile::verify() const {
 
 TrustedFile open_trusted(const fs::path& file) {
   return TrustedWalk(file).to_file();
+}
+
+void check_trusted_folder(const fs::path& folder) {
+  TrustedWalk(folder).to_folder();
 }
 
 std::string why_untrusted(const fs::path& file) {

@@ -58,6 +58,10 @@ class TrustedFile {
 /// absent, cannot be examined or is not a regular file. Thread-safe.
 TrustedFile open_trusted(const std::filesystem::path& file);
 
+/// Checks that only root and the effective user of this process may create, replace or remove entries of
+/// `folder`, by the rules of open_trusted. Throws like it, also when `folder` is not a folder. Thread-safe.
+void check_trusted_folder(const std::filesystem::path& folder);
+
 /// The reason why open_trusted refuses `file`, as one sentence; empty when it accepts the file.
 std::string why_untrusted(const std::filesystem::path& file);
 
