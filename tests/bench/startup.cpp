@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "paired.hpp"
+#include "temporary_folder.hpp"
 #include "tools/footprint.hpp"
 
 extern char** environ;
@@ -49,17 +50,10 @@ void run(const std::vector<std::string>& command, const std::string& variable = 
 // A folder for the cache of `weir info`, so that the user's cache is left unchanged.
 class Cache {
  public:
-  Cache() : folder_((fs::temp_directory_path() / "weir-bench-XXXXXX").string()) {
-    if (!mkdtemp(folder_.data())) throw std::runtime_error("cannot make the folder " + folder_);
-  }
-  ~Cache() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  std::string variable() const { return "XDG_CACHE_HOME=" + folder_; }
+  std::string variable() const { return "XDG_CACHE_HOME=" + folder_.path().string(); }
 
  private:
-  std::string folder_;
+  const test::TemporaryFolder folder_;
 };
 
 void add_info_case(const char* name, std::vector<std::string> command) {

@@ -9,6 +9,7 @@
 
 #include "distributed_checks.hpp"
 #include "rank_environment.hpp"
+#include "temporary_folder.hpp"
 #include "thrown_by.hpp"
 
 namespace weir::test {
@@ -18,13 +19,6 @@ using testing::HasSubstr;
 
 class DistributedFiles : public testing::TestWithParam<const char*> {
  protected:
-  DistributedFiles() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-distributed-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
-    folder = name;
-  }
-  ~DistributedFiles() override { std::filesystem::remove_all(folder); }
-
   /// Runs body(world, stream) on each rank.
   static void on_ranks(const std::function<void(const Communicator&, const StreamRef&)>& body) {
     Device device = open("cpu");
@@ -36,7 +30,8 @@ class DistributedFiles : public testing::TestWithParam<const char*> {
   }
 
   Ranks ranks{GetParam()};
-  std::filesystem::path folder;
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, DistributedFiles, testing::Values("1", "2", "3", "4", "6", "7"));
 

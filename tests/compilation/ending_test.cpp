@@ -11,6 +11,7 @@
 
 #include "helper_processes.hpp"
 #include "places.hpp"
+#include "temporary_folder.hpp"
 #include "tested_device.hpp"
 
 namespace weir::test {
@@ -79,13 +80,11 @@ TEST(EndWhileKernelsArePrepared, IsClean) {
 
 // proves R40
 TEST(EndWhileKernelsArePrepared, DoesNotWaitForTheCodeGenerator) {
-  std::string folder = std::filesystem::temp_directory_path() / "weir-stuck-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   expect_clean("stuck", 1,
-               driver() + " WEIR_CACHE=off WEIR_TEST_BEGUN=" + folder +
+               driver() + " WEIR_CACHE=off WEIR_TEST_BEGUN=" + folder.path().string() +
                    "/begun LD_LIBRARY_PATH=" + built(WEIR_FAULTY_FOLDER).string());
-  EXPECT_TRUE(std::filesystem::remove(folder + "/begun")) << "the code generator was not reached";
-  std::filesystem::remove(folder);
+  EXPECT_TRUE(std::filesystem::remove(folder.path() / "begun")) << "the code generator was not reached";
 }
 
 }  // namespace

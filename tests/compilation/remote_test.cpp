@@ -22,6 +22,7 @@
 #include "helper_processes.hpp"
 #include "ir/printer.hpp"
 #include "kernels.hpp"
+#include "temporary_folder.hpp"
 #include "thrown_by.hpp"
 
 namespace weir::test {
@@ -206,8 +207,6 @@ class Faulty : public Remote {
  protected:
   Faulty() {
     policy.program = fs::path(WEIR_FAULTY_FOLDER) / "weir/weir-codegen";
-    std::string pattern = fs::temp_directory_path() / "weir-faulty-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     setenv("WEIR_TEST_BEGUN", (folder_ / "begun").c_str(), 1);
 #ifdef WEIR_SANITIZED
     // The helper ends by the signal itself.
@@ -217,7 +216,6 @@ class Faulty : public Remote {
   }
   ~Faulty() override {
     unsetenv("WEIR_TEST_BEGUN");
-    fs::remove_all(folder_);
   }
   Error error_of(RemoteCompiler& compiler, const PlannedKernel& kernel) {
     return thrown_by([&] { kernel.compile(compiler); });
@@ -231,7 +229,8 @@ class Faulty : public Remote {
   }
 
  private:
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 // proves R40
@@ -363,12 +362,7 @@ TEST_F(Remote, RunningOutOfMemoryIsAnError) {
 
 class Unusable : public Remote {
  protected:
-  Unusable() {
-    std::string pattern = fs::temp_directory_path() / "weir-unusable-XXXXXX";
-    folder = mkdtemp(pattern.data());
-    policy.program = folder / "weir-codegen";
-  }
-  ~Unusable() override { fs::remove_all(folder); }
+  Unusable() { policy.program = folder / "weir-codegen"; }
   std::string words_with(const std::string& program, mode_t mode = 0755) {
     std::ofstream(policy.program) << program;
     chmod(policy.program.c_str(), mode);
@@ -383,7 +377,8 @@ class Unusable : public Remote {
                                     HasSubstr(policy.program.string())));
     return error.what();
   }
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 
 TEST_F(Unusable, HelperThatIsAbsentIsNamed) {

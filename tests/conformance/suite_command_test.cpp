@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "suite_run.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::test {
 namespace {
@@ -28,8 +29,8 @@ TEST(Suite, LevelsThatThereAreNotAreRefused) {
 }
 
 TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
-  const fs::path folder = fs::temp_directory_path() / ("weir-kernels-" + std::to_string(getpid()));
-  fs::create_directories(folder);
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   const auto run_with = [&](const std::string& index) {
     std::ofstream(folder / "kernels.json") << index;
     return judge(WEIR_CPU_MANIFEST, "--filter C3.01 --kernels '" + folder.string() + "'");
@@ -57,11 +58,11 @@ TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.outcome_of("C3.01").at("message"),
               HasSubstr("no kernel 'iota' in a format of the device"));
-  fs::remove_all(folder);
 }
 
 TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
-  const fs::path data = fs::temp_directory_path() / ("weir-data-" + std::to_string(getpid()));
+  const TemporaryFolder temporary;
+  const fs::path& data = temporary.path();
   const fs::path drivers = data / "weir/drivers";
   fs::create_directories(drivers);
   const fs::path library = fs::path(WEIR_ODD_MANIFEST).parent_path() / "libweir-odd.so";
@@ -77,11 +78,11 @@ TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
       judge("cpu", "--filter C0.01",
             "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH='" + cpu_folder.string() + "'");
   EXPECT_EQ(first.report.at("driver").value("manifest", ""), WEIR_CPU_MANIFEST);
-  fs::remove_all(data);
 }
 
 TEST(Suite, ManifestsThatLibweirRefusesDoNotConform) {
-  const fs::path folder = fs::temp_directory_path() / ("weir-manifests-" + std::to_string(getpid()));
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   fs::create_directories(folder / "inside");
   const fs::path built = fs::path(WEIR_ODD_MANIFEST).parent_path() / "libweir-odd.so";
   fs::copy_file(built, folder / "libweir-odd.so", fs::copy_options::overwrite_existing);
@@ -104,7 +105,6 @@ TEST(Suite, ManifestsThatLibweirRefusesDoNotConform) {
   expect(file, with("{", R"({"deep": [[[[[[[[1]]]]]]]],)"), "nested more than 8 levels deep");
   expect(file, with("\"minimal\"", "5"), "has a number for \"name\"; a string is expected");
   expect(file, with("minimal", "-minimal"), "no '-' first");
-  fs::remove_all(folder);
 }
 
 TEST(Suite, WrongCallsAreRefusedBeforeTheRun) {

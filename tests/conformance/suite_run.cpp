@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "temporary_folder.hpp"
+
 namespace weir::test {
 
 namespace fs = std::filesystem;
@@ -40,9 +42,8 @@ Judgement reports_in(const fs::path& folder) {
 }  // namespace
 
 Judgement judge(const std::string& driver, const std::string& arguments, const std::string& environment) {
-  const fs::path folder = fs::temp_directory_path() / ("weir-suite-test-" + std::to_string(getpid()));
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   const std::string command = environment + " '" WEIR_CONFORMANCE "' --driver '" + driver + "' --report '" +
                               (folder / "report").string() + "' " + arguments + " > '" +
                               (folder / "printed").string() + "' 2>&1";
@@ -50,7 +51,6 @@ Judgement judge(const std::string& driver, const std::string& arguments, const s
   Judgement judgement = reports_in(folder / "report");
   judgement.status = WEXITSTATUS(status);
   judgement.printed = contents(folder / "printed");
-  fs::remove_all(folder);
   return judgement;
 }
 
@@ -63,8 +63,8 @@ Judgement judge_odd(const std::string& fault, const std::string& arguments) {
 }
 
 std::string expectations_file(const std::string& text) {
-  const fs::path path =
-      fs::temp_directory_path() / ("weir-expectations-" + std::to_string(getpid()) + ".json");
+  static const TemporaryFolder folder;
+  const fs::path path = folder.path() / "expectations.json";
   std::ofstream(path) << text;
   return path.string();
 }

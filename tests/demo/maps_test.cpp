@@ -52,7 +52,7 @@ float blueness(Colour colour) {
 }
 
 TEST(Png, ComesBackAsItWasWritten) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   Image image(5, 3);
   image.at(4, 2) = rgb(0x1080ff);
   write_png(image, folder.path() / "a.png");

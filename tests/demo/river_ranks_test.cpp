@@ -66,7 +66,7 @@ struct Outcome {
 class RiverRanks : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder = new TemporaryFolder;
+    folder = new test::TemporaryFolder;
     write_terrain(folder->path() / "terrain.asc");
     alone = new Outcome(run(1));
   }
@@ -96,7 +96,7 @@ class RiverRanks : public testing::Test {
     return outcome;
   }
   static Outcome run(std::uint32_t ranks) { return run(options(ranks)); }
-  static inline TemporaryFolder* folder = nullptr;
+  static inline test::TemporaryFolder* folder = nullptr;
   static inline Outcome* alone = nullptr;
 };
 

@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 const int steps = test::rounds_of(24);
 
-RiverOptions short_run(const TemporaryFolder& folder) {
+RiverOptions short_run(const test::TemporaryFolder& folder) {
   RiverOptions options;
   options.terrain = test::built("share/weir/valley.asc");
   options.device = test::tested_device();
@@ -40,7 +40,7 @@ RiverOptions short_run(const TemporaryFolder& folder) {
 class RiverRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder = new TemporaryFolder;
+    folder = new test::TemporaryFolder;
     std::ostringstream out;
     report = run_river(short_run(*folder), out, false);
     log = out.str();
@@ -49,7 +49,7 @@ class RiverRun : public testing::Test {
     delete folder;
     folder = nullptr;
   }
-  static inline TemporaryFolder* folder = nullptr;
+  static inline test::TemporaryFolder* folder = nullptr;
   static inline RiverReport report;
   static inline std::string log;
 };
@@ -138,7 +138,7 @@ TEST(RiverOptionsTest, TheShippedTerrainIsFoundFromTheProgram) {
 }
 
 TEST(RiverOptionsTest, RefusesNoSteps) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.steps = 0;
   EXPECT_EQ(refusal(options), "--steps is 0, expected a number from 1 to 10000000");
@@ -147,14 +147,14 @@ TEST(RiverOptionsTest, RefusesNoSteps) {
 }
 
 TEST(RiverOptionsTest, RefusesRainThatIsNoNumber) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.parameters.rain = std::nanf("");
   EXPECT_EQ(refusal(options), "--rain is nan, expected 0 to 10000 mm");
 }
 
 TEST(RiverOptionsTest, SaysThatTheOutputIsAFile) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.out = folder.path() / "file";
   std::ofstream(options.out) << "x";
@@ -163,21 +163,21 @@ TEST(RiverOptionsTest, SaysThatTheOutputIsAFile) {
 }
 
 TEST(RiverOptionsTest, SaysThatTheOutputMayNotBeWritten) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.out = "/proc/weir/out";
   EXPECT_THAT(refusal(options), HasSubstr("/proc/weir/out: cannot write to the output folder"));
 }
 
 TEST(RiverOptionsTest, NamesADeviceThatIsNotThere) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.device = "cpu:99";
   EXPECT_THAT(refusal(options), HasSubstr("cpu:99"));
 }
 
 TEST(RiverOptionsTest, NamesTheLineOfABadTerrain) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   RiverOptions options = short_run(folder);
   options.terrain = folder.path() / "bad.asc";
   std::ofstream(options.terrain) << "ncols 0\nnrows 3\n";

@@ -30,24 +30,24 @@ std::string refusal(const std::filesystem::path& path) {
 }
 
 TEST(TerrainFile, SaysThatAFileIsMissing) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   EXPECT_THAT(refusal(folder.path() / "none.asc"), AllOf(HasSubstr("none.asc"), HasSubstr("no such file")));
 }
 
 TEST(TerrainFile, SaysThatAFolderIsNoFile) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   EXPECT_THAT(refusal(folder.path()), HasSubstr("it is a folder"));
 }
 
 TEST(TerrainFile, DoesNotWaitForAPipe) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(refusal(folder.path() / "pipe"), HasSubstr("it is not a regular file"));
 }
 
 TEST(TerrainFile, SaysThatAFileMayNotBeRead) {
   if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto path = folder.path() / "secret.asc";
   std::ofstream(path) << "ncols 3\n";
   std::filesystem::permissions(path, std::filesystem::perms::none);
@@ -55,7 +55,7 @@ TEST(TerrainFile, SaysThatAFileMayNotBeRead) {
 }
 
 TEST(TerrainFile, RefusesAHugeFileWithoutReadingIt) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto path = folder.path() / "huge.asc";
   std::ofstream(path) << "ncols 3\n";
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // sparse

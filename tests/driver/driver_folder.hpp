@@ -18,6 +18,7 @@
 #include "driver/probe/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::test {
 
@@ -25,24 +26,12 @@ namespace fs = std::filesystem;
 
 class DriverFolder {
  public:
-  DriverFolder() {
-    std::string pattern = (fs::temp_directory_path() / "weir-drivers-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);
-    path_ = fs::canonical(pattern);
-  }
-  DriverFolder(const DriverFolder&) = delete;
-  DriverFolder& operator=(const DriverFolder&) = delete;
-  ~DriverFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  const fs::path& path() const { return path_; }
+  const fs::path& path() const { return folder_.path(); }
 
   fs::path write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    restrict(path_ / name);
-    return path_ / name;
+    std::ofstream(path() / name, std::ios::binary) << content;
+    restrict(path() / name);
+    return path() / name;
   }
 
   static nlohmann::json manifest(const std::string& name, const std::string& library) {
@@ -59,20 +48,20 @@ class DriverFolder {
   /// Copies the driver built from broken/<source> here, with a manifest for `name`.
   void add_driver(const std::string& source, const std::string& name) const {
     const std::string library = source + ".so";
-    fs::copy_file(built("tests/driver/broken") / library, path_ / library,
+    fs::copy_file(built("tests/driver/broken") / library, path() / library,
                   fs::copy_options::overwrite_existing);
-    restrict(path_ / library);
+    restrict(path() / library);
     add_manifest(name, manifest(name, library));
   }
 
   /// Probes with the built weir-probe, and stores verdicts in this folder.
   ProbePolicy policy() const {
-    return {built("lib/weir/weir-probe"), {}, path_ / "cache/weir/probes", std::chrono::seconds(20)};
+    return {built("lib/weir/weir-probe"), {}, path() / "cache/weir/probes", std::chrono::seconds(20)};
   }
 
   std::vector<Candidate> find() const { return find(policy()); }
   std::vector<Candidate> find(const ProbePolicy& policy) const {
-    const std::array folders{path_};
+    const std::array folders{path()};
     return find_drivers(folders, policy);
   }
 
@@ -89,7 +78,7 @@ class DriverFolder {
   // Independent of the umask of the user who runs the tests.
   static void restrict(const fs::path& file) { chmod(file.c_str(), 0644); }
 
-  fs::path path_;
+  const TemporaryFolder folder_;
 };
 
 }  // namespace weir::test

@@ -18,6 +18,7 @@
 
 #include "driver/trust/trust.hpp"
 #include "run_apart.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::test {
 
@@ -27,18 +28,7 @@ constexpr gid_t strangers = 400'003;
 
 class TrustTree {
  public:
-  TrustTree() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-trust-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);
-    root_ = std::filesystem::canonical(pattern);
-    chmod(root_.c_str(), 0755);
-  }
-  TrustTree(const TrustTree&) = delete;
-  TrustTree& operator=(const TrustTree&) = delete;
-  ~TrustTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
+  TrustTree() { chmod(root_.c_str(), 0755); }
 
   std::filesystem::path operator/(const std::string& name) const { return root_ / name; }
 
@@ -75,7 +65,8 @@ class TrustTree {
     if (result != 0) throw std::runtime_error(name + ": " + std::strerror(errno));
   }
 
-  std::filesystem::path root_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path root_ = temporary_.path();
 };
 
 /// The reason of the refusal; "" if the file is accepted.

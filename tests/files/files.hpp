@@ -14,17 +14,12 @@
 #include <vector>
 #include <weir/files.hpp>
 
+#include "temporary_folder.hpp"
+
 namespace weir::test {
 
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-files-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
-    folder = name;
-  }
-  ~Files() override { std::filesystem::remove_all(folder); }
-
   static std::filesystem::path fixture(const std::string& name) {
     return std::filesystem::path(WEIR_FIXTURES) / name;
   }
@@ -63,7 +58,8 @@ class Files : public testing::Test {
       }
   }
 
-  std::filesystem::path folder;
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
 
  private:
   template <class Read>

@@ -22,6 +22,7 @@
 #include <stdexcept>
 
 #include "initialize.hpp"
+#include "temporary_folder.hpp"
 
 LLD_HAS_DRIVER(elf)
 extern "C" {
@@ -36,23 +37,9 @@ void LLVMInitializeAMDGPUDisassembler();
 namespace weir::hipsim::test {
 namespace {
 
-struct Folder {
-  Folder() {
-    path = (std::filesystem::temp_directory_path() / "hipsim-test-XXXXXX").string();
-    if (!::mkdtemp(path.data())) throw std::runtime_error("cannot make a temporary folder");
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
 std::vector<std::uint8_t> link(const llvm::SmallVectorImpl<char>& object) {
-  const Folder folder;
-  const std::string input = folder.path + "/kernel.o", output = folder.path + "/kernel.hsaco";
+  const weir::test::TemporaryFolder folder;
+  const std::string input = folder.path() / "kernel.o", output = folder.path() / "kernel.hsaco";
   std::ofstream(input, std::ios::binary).write(object.data(), std::streamsize(object.size()));
   const char* arguments[] = {"ld.lld", "-shared", "--threads=1", "-o", output.c_str(), input.c_str()};
   std::string messages;

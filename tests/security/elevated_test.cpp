@@ -14,6 +14,8 @@
 #include <iterator>
 #include <string>
 
+#include "temporary_folder.hpp"
+
 namespace weir::test {
 namespace {
 
@@ -39,9 +41,6 @@ class Elevated : public testing::Test {
 #endif
     if (geteuid() != 0) GTEST_SKIP() << "only root can make a program that gives its rights to others";
     if (!may_gain_rights()) GTEST_SKIP() << "this process and its children may gain no rights (no_new_privs)";
-    std::string pattern = fs::temp_directory_path() / "weir-elevated-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     struct statvfs file_system {};
     ASSERT_EQ(statvfs(folder_.c_str(), &file_system), 0);
     if (file_system.f_flag & ST_NOSUID)
@@ -76,11 +75,6 @@ class Elevated : public testing::Test {
     int count = 0;
     for (std::string line; std::getline(in, line);) ++count;
     return count;
-  }
-
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
   /// The output of the program when `nobody` starts it.
@@ -121,7 +115,9 @@ class Elevated : public testing::Test {
     return output;
   }
 
-  fs::path folder_, program_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+  fs::path program_;
   const char* probe_ = "WEIR_PROBE=20";
   const char* layers_ = "WEIR_LAYERS=";
 };

@@ -12,6 +12,7 @@
 #include <vector>
 #include <weir/files.hpp>
 
+#include "temporary_folder.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -37,13 +38,7 @@ kernel "twice"
 
 class CacheCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "weir-tools-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    std::ofstream(folder / "twice.weir") << twice_text;
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { std::ofstream(folder / "twice.weir") << twice_text; }
 
   ProgramResult weir(std::vector<std::string> arguments, const std::string& cache = "") const {
     arguments.insert(arguments.begin(), tool());
@@ -62,7 +57,8 @@ class CacheCommand : public testing::Test {
     return found;
   }
 
-  fs::path folder;
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 
 TEST_F(CacheCommand, TheSecondProcessFindsTheCodeOfTheFirst) {

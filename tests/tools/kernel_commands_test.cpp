@@ -12,6 +12,7 @@
 #include <weir/files.hpp>
 
 #include "places.hpp"
+#include "temporary_folder.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -53,13 +54,6 @@ kernel "first_component"
 
 class KernelCommands : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-tools-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
@@ -84,7 +78,8 @@ class KernelCommands : public testing::Test {
     return values;
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {

@@ -12,6 +12,7 @@
 #include <weir/files.hpp>
 
 #include "places.hpp"
+#include "temporary_folder.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -38,13 +39,9 @@ std::string text_of(const std::string& name, const std::string& operation, int r
 class PackCommand : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "weir-tools-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
     std::ofstream(folder / "twice.weir") << text_of("twice", "add");
     std::ofstream(folder / "square.weir") << text_of("square", "mul");
   }
-  void TearDown() override { fs::remove_all(folder); }
 
   std::string path(const std::string& name) const { return (folder / name).string(); }
 
@@ -86,7 +83,8 @@ class PackCommand : public testing::Test {
     return value;
   }
 
-  fs::path folder;
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 
  private:
   static fs::path tool_folder() { return fs::path(tool()).parent_path(); }

@@ -11,29 +11,10 @@
 #include <stdexcept>
 
 #include "ranks_bench.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::bench::ranks {
 namespace {
-
-/// A folder that is deleted with its files.
-class Folder {
- public:
-  Folder() {
-    std::string path = (std::filesystem::temp_directory_path() / "weir-ranks-XXXXXX").string();
-    if (!mkdtemp(path.data())) throw std::runtime_error("cannot create a folder in " + path);
-    path_ = path;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Hills and valleys of several sizes on a slope, in centimetres.
 void write_terrain(const std::filesystem::path& path, std::int64_t cells) {
@@ -100,7 +81,8 @@ std::vector<Row> river(const Options& options, const std::string& name, const st
   row.units = "steps/s";
   row.bar = "at least 1.85x";
   try {
-    const Folder folder;
+    const test::TemporaryFolder temporary;
+    const std::filesystem::path& folder = temporary.path();
     write_terrain(folder / "terrain.asc", options.cells);
     std::vector<double> ours, alone, figures;
     std::string of_ranks, of_one;

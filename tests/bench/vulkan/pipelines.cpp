@@ -11,6 +11,7 @@
 
 #include "cases.hpp"
 #include "device.hpp"
+#include "temporary_folder.hpp"
 
 namespace weir::bench::vulkan {
 namespace {
@@ -20,22 +21,13 @@ namespace fs = std::filesystem;
 /// A cache of its own, so that the user's is left unchanged.
 class Cache {
  public:
-  Cache() : folder_((fs::temp_directory_path() / "weir-bench-XXXXXX").string()) {
-    if (!mkdtemp(folder_.data())) throw std::runtime_error("cannot make the folder " + folder_);
-  }
-  Cache(const Cache&) = delete;
-  ~Cache() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   /// Seconds for each kernel's first launch in a new process.
   double run() const {
     const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "weir-bench-first-pipelines";
     // The vendor's own cache would hide ours: these variables are NVIDIA's and Mesa's.
-    const std::string command = "WEIR_CACHE='" + folder_ + "' WEIR_DEVICE=" + device().name() +
-                                " __GL_SHADER_DISK_CACHE=0 MESA_SHADER_CACHE_DISABLE=1 exec '" +
-                                program.string() + "'";
+    const std::string command =
+        "WEIR_CACHE='" + folder_.path().string() + "' WEIR_DEVICE=" + device().name() +
+        " __GL_SHADER_DISK_CACHE=0 MESA_SHADER_CACHE_DISABLE=1 exec '" + program.string() + "'";
     FILE* const pipe = popen(command.c_str(), "r");
     if (!pipe) throw std::runtime_error("cannot start " + program.string());
     double milliseconds = 0;
@@ -44,12 +36,12 @@ class Cache {
     return milliseconds * 1e-3;
   }
   void forget_pipelines() const {
-    for (const auto& file : fs::directory_iterator(folder_ + "/vulkan"))
+    for (const auto& file : fs::directory_iterator(folder_.path() / "vulkan"))
       if (file.path().extension() == ".pipeline") fs::remove(file.path());
   }
 
  private:
-  std::string folder_;
+  const test::TemporaryFolder folder_;
 };
 
 }  // namespace

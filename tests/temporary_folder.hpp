@@ -7,20 +7,21 @@
 #include <stdexcept>
 #include <string>
 
-namespace weir::demo {
+namespace weir::test {
 
-/// A separate folder for one test, removed with its contents.
+/// A new folder in the system's folder for temporary files, removed with its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-demo-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make " + name);
-    path_ = name;
+    std::string name = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("the folder " + name + " cannot be created");
+    path_ = std::filesystem::canonical(name);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
     std::filesystem::remove_all(path_, ignored);
   }
   const std::filesystem::path& path() const noexcept { return path_; }
@@ -29,4 +30,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace weir::demo
+}  // namespace weir::test
