@@ -300,6 +300,44 @@ TEST(MaskedBytes, MasksAreNotExtendedByMovesOnProcessorsWithAvx512) {
   }
 }
 
+// LLVM 22 divides only if the first iteration of a vector does: tests/evidence/llvm-division.md.
+// proves R36
+TEST(ConditionalDivisions, AreNotInVectorLoops) {
+  for (const std::string type : {"u8", "u32", "u64", "i64"})
+    for (const std::string op : {"div", "rem"})
+      for (const std::string divisor : {"extent @x, 0 : i64", "arg @s : i64"}) {
+        const Program program = parse_program("weir-ir 1\nkernel \"k\"\n" + std::string(R"(
+param @reached: array<bool, 1>
+param @x: array<i64, 1>
+param @r: array<i64, 1>
+param @s: i64
+{
+  %zero = const 0 : i64
+  %n = extent @reached, 0 : i64
+  %d = )") + divisor + R"(
+  parallel (%i) in (%zero to %n) {
+    %c = load @reached[%i] : bool
+    if %c {
+      %a = const 100 : )" + type + R"(
+      %b = cast %d : )" + type + R"(
+      %q = )" + op + " %a, %b : " + type + R"(
+      %at = cast %q : i64
+      %v = load @x[%at] : i64
+      store @r[%i], %v
+    }
+  }
+}
+)");
+        codegen::Target target{"elf-x86_64", "x86-64-v4", "", 1, 1};
+        target.assumptions.no_alias = true;
+        const std::string code =
+            weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+        EXPECT_THAT(code, testing::HasSubstr("vector.body:"));
+        EXPECT_THAT(code, testing::Not(testing::HasSubstr("pred.udiv")));
+        EXPECT_THAT(code, testing::Not(testing::HasSubstr("pred.urem")));
+      }
+}
+
 // Without AVX512DQ, LLVM 22 cannot select conversions to f16 by AVX512FP16.
 // proves R36
 TEST(MaskedBytes, AreStoredBesideConversionsToF16OnProcessorsWithAvx512Fp16) {

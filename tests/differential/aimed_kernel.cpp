@@ -91,6 +91,7 @@ class AimedGenerator : private AimedLongBodies {
     const std::size_t loops = c_.chance(3) ? 2 + c_.below(2) : 1, aimed = c_.below(loops);
     for (std::size_t n = 0; n < loops; ++n) make_part(n == aimed ? aim_ : other());
     if (aim_.kind == kind_of(Op::scratch_store)) make_part({plain_row(), kind_of(Op::scratch_load)});
+    if (c_.chance(12)) divided_loop();
     RunnableKernel result;
     if (!aligned_)
       for (const Array& a : arrays_)
@@ -176,6 +177,40 @@ class AimedGenerator : private AimedLongBodies {
     }
     if (c_.chance(10)) return region(part);
     loop(k_.body, part);
+  }
+
+  // A loop so short that LLVM vectorises it, in which some iterations divide what no iteration changes.
+  void divided_loop() {
+    used_.clear();
+    const ScalarType type = arithmetic();
+    const std::uint32_t p = input(type, 1);
+    const std::int64_t over = extents_[p][0] - full_[1][0];
+    const std::size_t visible = values_.size();
+    Statement s = make(Op::parallel);
+    s.operands.push_back(number(k_.body, 0));
+    const ValueId all = extent(k_.body, p, 0);
+    s.operands.push_back(over == 0 ? all
+                                   : binary(k_.body, Op::sub, ScalarType::i64, all, number(k_.body, over)));
+    values_.resize(visible);
+    const Scope scope = enter();
+    Block block;
+    loop_ = {};
+    index(block);
+    loop_.indices.push_back(block.arguments.back());
+    loop_.ends.push_back(s.operands[1]);
+    Statement branch = make(Op::if_);
+    branch.operands = {condition(block)};
+    branch.bodies.resize(2);
+    const Scope inner = enter();
+    Block& reached = branch.bodies[0];
+    const ValueId a = chosen_element(reached, type);
+    keep(reached, binary(reached, Op::sub, type, a, fresh(reached, type)), type);
+    leave(inner);
+    block.statements.push_back(std::move(branch));
+    s.bodies.push_back(std::move(block));
+    leave(scope);
+    loop_ = {};
+    k_.body.statements.push_back(std::move(s));
   }
 
   // A repeat whose count only the device knows.
@@ -302,6 +337,7 @@ class AimedGenerator : private AimedLongBodies {
     for (std::size_t d = 0; d < rank; ++d) {
       index(block);
       loop_.indices.push_back(block.arguments.back());
+      loop_.ends.push_back(s.operands[2 * d + 1]);
     }
     simple_math_ = aim.row == Row::cpu_lane_loop;
     uniform_loops_ = needs_of(aim.row).straight;

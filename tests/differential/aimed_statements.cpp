@@ -325,6 +325,12 @@ void AimedStatements::insert_element(Block& out, Shape shape) {
 
 // ---- control
 
+ValueId AimedStatements::chosen_element(Block& out, ScalarType type) {
+  const std::uint32_t p = input(type, 1);
+  const ValueId any = invariant_division(out);
+  return emit(out, access_of(Op::load, p, {modulo(out, any, static_cast<std::uint64_t>(extents_[p][0]))}));
+}
+
 void AimedStatements::insert_if(Block& out, bool leaves) {
   const ScalarType type = arithmetic();
   Statement local = make(Op::local, type);
@@ -339,7 +345,7 @@ void AimedStatements::insert_if(Block& out, bool leaves) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (i == 1 && c_.chance(2)) continue;
     const Scope scope = enter();
-    const ValueId a = fresh(s.bodies[i], type);
+    const ValueId a = c_.chance(3) ? fresh(s.bodies[i], type) : chosen_element(s.bodies[i], type);
     const ValueId b =
         binary(s.bodies[i], c_.chance(2) ? Op::mul : Op::sub, type, a, fresh(s.bodies[i], type));
     Statement set = make(Op::set, type);

@@ -67,6 +67,8 @@ class AimedStatements : protected RandomStatements {
   bool is_long_ = false;               // each output array is accessed often, at the iteration's own element
   bool simple_math_ = false;           // functions supported by lane loops
   bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
+  /// An element whose index a division gives that is the same in every iteration.
+  ValueId chosen_element(Block& out, ScalarType type);
 
  private:
   void insert_print(Block& out);

@@ -111,6 +111,7 @@ class Generator : private RandomStatements {
       index(block);
       loop_.indices.push_back(block.arguments.back());
       loop_.lows.push_back(bounds[2 * d]);
+      loop_.ends.push_back(bounds[2 * d + 1]);
     }
     Place place;
     place.parallel = true;

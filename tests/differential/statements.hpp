@@ -42,7 +42,7 @@ class RandomStatements : protected RandomOperations {
     std::vector<std::int64_t> shift;
   };
   struct Loop {
-    std::vector<ValueId> indices, lows;
+    std::vector<ValueId> indices, lows, ends;  ///< lows and ends: of those loops whose generator sets them
     std::vector<Ownership> owned;
   };
   struct Scope {
@@ -67,6 +67,7 @@ class RandomStatements : protected RandomOperations {
   ValueId modulo(Block& out, ValueId a, std::uint64_t count);
   ValueId within(Block& out, ValueId a, ValueId count);
   ValueId extent(Block& out, std::uint32_t parameter, std::size_t dimension);
+  ValueId invariant_division(Block& out);
   ValueId digest(Block& out, ScalarType type);
   ValueId without_nan(Block& out, ValueId id, ScalarType type);
   // statements

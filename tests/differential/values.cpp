@@ -188,10 +188,43 @@ RandomStatements::Array* RandomStatements::array(Role role) {
   return nullptr;
 }
 
+// A quotient or a remainder that is the same in every iteration. LLVM's vectoriser treats such a division in
+// its own way if iterations may not reach it (tests/evidence/llvm-division.md).
+ValueId RandomStatements::invariant_division(Block& out) {
+  static constexpr ScalarType types[] = {ScalarType::u64, ScalarType::u64, ScalarType::u64,
+                                         ScalarType::i64, ScalarType::u32, ScalarType::i32};
+  const ScalarType type = types[c_.below(std::size(types))];
+  const std::size_t visible = values_.size();
+  Statement dividend = make(Op::constant, type);
+  dividend.immediate = c_.bits() & (c_.chance(2) ? 0x7fff : size_of(type) == 4 ? 0xffff'ffff : ~0ull);
+  ValueId divided = emit(out, std::move(dividend));
+  std::uint32_t p = 0;
+  const ir::Parameter* const scalar = parameter(ir::Parameter::Kind::scalar, p);
+  ValueId divisor = ir::no_value;
+  if (!loop_.ends.empty() && !c_.chance(4)) {
+    divisor =
+        loop_.ends[c_.below(loop_.ends.size())];  // not 0 in an iteration, so that no test for 0 remains
+  } else if (scalar != nullptr && is_integer(scalar->element.scalar) && c_.chance(2)) {
+    Statement argument = make(Op::argument, scalar->element.scalar);
+    argument.index = p;
+    divisor = emit(out, std::move(argument));
+  } else {
+    const Array& a = arrays_[c_.below(arrays_.size())];
+    const std::size_t rank = k_.parameters[a.parameter].rank;
+    divisor = rank == 0 ? number(out, 7) : extent(out, a.parameter, c_.below(rank));
+  }
+  with_result(out, Op::cast, type, {divisor});
+  divided = binary(out, c_.chance(2) ? Op::div : Op::rem, type, divided, values_.back().id);
+  with_result(out, Op::cast, ScalarType::i64, {divided});
+  const ValueId result = values_.back().id;
+  values_.resize(visible);
+  return result;
+}
+
 std::vector<ValueId> RandomStatements::inside(Block& out, std::uint32_t p) {
   std::vector<ValueId> indices;
   for (std::size_t d = 0; d < k_.parameters[p].rank; ++d) {
-    const ValueId any = operand(out, ScalarType::i64);
+    const ValueId any = c_.chance(6) ? invariant_division(out) : operand(out, ScalarType::i64);
     indices.push_back(c_.chance(2) ? within(out, any, extent(out, p, d))
                                    : modulo(out, any, static_cast<std::uint64_t>(extents_[p][d])));
   }

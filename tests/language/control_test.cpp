@@ -116,6 +116,31 @@ TEST(Control, ContinueInOneLoopDoesNotTouchTheNext) {
   EXPECT_THAT(run<std::int64_t>(kernel, 4), testing::ElementsAre(2, 3, 2, 3));
 }
 
+// On processors with AVX-512, the compiler divided only if the first of several iterations did
+// (tests/evidence/llvm-division.md). proves R36
+TEST(Control, DivisionsThatNoIterationChangesAreRightUnderConditions) {
+  const Kernel kernel{
+      "divisions", [](View<const std::uint8_t> reached, View<const std::int64_t> x, Value<std::uint32_t> s,
+                      View<std::int64_t> r) {
+        range_for(r.size(), [&](Index i) {
+          if_(reached[i] != 0,
+              [&] { r[i] = x[32767 % r.size()] + x[i + cast<std::int64_t>(std::uint32_t{700} / s)] * 7; });
+        });
+      }};
+  std::vector<std::uint8_t> reached(1000);
+  std::vector<std::int64_t> x(2000), r(reached.size(), -1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::int64_t(i * i % 1009);
+  for (std::size_t i = 0; i < reached.size(); ++i) reached[i] = i * i % 7 < 3;
+  for (const std::uint32_t s : {3u, 700u, 800u}) {
+    std::vector<std::int64_t> expected = r;
+    for (std::size_t i = 0; i < r.size(); ++i)
+      if (reached[i]) expected[i] = x[32767 % r.size()] + x[i + 700 / s] * 7;
+    auto result = upload(r);
+    kernel(upload(reached), upload(x), s, result);
+    EXPECT_EQ(result.to_host(), expected) << "divisor " << s;
+  }
+}
+
 // On processors with AVX-512, eight iterations at a time store under a mask, and the compiler spills some masks
 // (tests/evidence/llvm-kmovb.md). proves R36
 TEST(Control, BytesStoredUnderAConditionLeaveTheOthers) {

@@ -11,6 +11,7 @@
 #include <llvm/Support/Format.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <time.h>
 
 #include <array>
@@ -148,6 +149,12 @@ class Compilation {
     passes.registerFunctionAnalyses(functions);
     passes.registerLoopAnalyses(loops);
     passes.crossRegisterProxies(loops, functions, components, modules);
+    passes.registerVectorizerStartEPCallback(
+        [&](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
+          if (!vectorises()) return;
+          manager.addPass(llvm::LoopSimplifyPass());
+          manager.addPass(InvariantDivisions());
+        });
     passes.registerVectorizerEndEPCallback([&](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
       manager.addPass(PlainAccesses());
       if (math.scales) manager.addPass(DirectScaling());

@@ -59,6 +59,16 @@ class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
+/// Moves integer divisions whose operands do not change in a loop out of it, though the loop may not reach
+/// them: the divisor becomes 1 where the division would be undefined. In a loop that LLVM 22
+/// vectorises, an address that depends on an unsigned one is right only if the first of the iterations reaches
+/// it (tests/evidence/llvm-division.md).
+/// Must run before vectorisation.
+class InvariantDivisions : public llvm::PassInfoMixin<InvariantDivisions> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 /// Compiles functions that load or store eight bytes under a mask without AVX512DQ. With it, LLVM 22 extends
 /// the mask with KMOVB, which its register allocator treats as a copy. If the result is spilled, bits beyond
 /// the eighth remain, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run
