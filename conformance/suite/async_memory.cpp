@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream-ordered allocation.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -51,10 +52,12 @@ WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
                  "memory_free_async takes effect in the stream's order: earlier work still finds the "
                  "memory as it was.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  for (const std::uint64_t size : pooled_sizes) {
+  std::vector<std::uint64_t> sizes(std::begin(pooled_sizes), std::end(pooled_sizes));
+  sizes.push_back(64u << 20);  // which a driver may give back to the system
+  for (const std::uint64_t size : sizes) {
     FreedBehindARead freed(size);
     std::vector<weir_allocation> taken;
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < (size > (1u << 20) ? 2 : 16); ++i) {
       taken.push_back(allocate(freed.other, size));
       freed.fill_other(taken.back());
     }
@@ -316,8 +319,7 @@ bool holds_within(std::chrono::milliseconds limit, Condition condition) {
 
 WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
                  "While one thread's allocation waits for pending deallocations, other threads allocate, "
-                 "describe and free "
-                 "memory.") {
+                 "describe and free memory, open the device, and create streams and events.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   needs(WEIR_CAP_HOST_CALLBACK);
   std::uint64_t free = 0, total = 0;
@@ -375,15 +377,26 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
         if (result_of(table().memory_allocate, device(), &few, &made) == WEIR_OK)
           (void)result_of(table().memory_free, made);
         (void)result_of(table().device_get_memory, device(), &unused, &all);
+        weir_device again = nullptr;
+        if (result_of(table().device_open, judged().device, &again) == WEIR_OK)
+          (void)result_of(table().device_close, again);
+        weir_stream stream = nullptr;
+        if (result_of(table().stream_create, device(), static_cast<const weir_stream_options*>(nullptr),
+                      &stream) == WEIR_OK)
+          (void)result_of(table().stream_destroy, stream);
+        weir_event event = nullptr;
+        if (result_of(table().event_create, device(), std::uint32_t{WEIR_EVENT_PLAIN}, &event) == WEIR_OK)
+          (void)result_of(table().event_destroy, event);
         proceeded = true;
       });
       EXPECT_TRUE(holds_within(2 * quarter, [&] { return proceeded.load(); }))
           << "one thread waits in " << slot << " for memory that a held stream frees, and another one calls "
-          << "memory_get_info, memory_free, memory_allocate of 4096 bytes and device_get_memory, which do "
-             "not "
-          << "return. driver.h: a driver that blocks in one call must let calls on other threads proceed. "
-             "Look "
-          << "first at the locks that " << slot << " holds while it waits";
+          << "memory_get_info, memory_free, memory_allocate of 4096 bytes, device_get_memory, device_open, "
+             "device_close, and creates and destroys a stream and an event, which does not end. driver.h: a "
+             "driver that blocks in one call must let calls on other threads proceed. Look first at the "
+             "locks "
+             "that "
+          << slot << " holds while it waits";
       EXPECT_FALSE(allocated) << slot << " returned " << result_name(result)
                               << " before the memory that it needs was freed";
     }
@@ -399,6 +412,48 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
         << slot
         << " of memory that a held stream freed, after that stream went on. driver.h: if memory is short, "
         << "it waits for pending deallocations";
+  }
+}
+
+WEIR_REQUIREMENT(
+    4, 33, AsyncMemory, AllAllocationsThatWaitGoOn,
+    "Several threads whose allocations wait for pending deallocations all go on when the memory is free.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  constexpr int threads = 4;
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t piece = largest_piece(free / 8 * 7 / threads);
+  const std::uint64_t pieces = free / 8 * 7 / piece;
+  const Stream held;
+  std::vector<weir_allocation> large;
+  for (std::uint64_t i = 0; i < pieces; ++i) large.push_back(allocate(held, piece));
+  std::atomic<int> returned{0};
+  std::array<weir_allocation, threads> made{};
+  std::array<weir_result, threads> results{};
+  {
+    std::vector<std::jthread> waiting;
+    Gate gate;
+    gate.hold(held);
+    for (const weir_allocation one : large) free_on(held, one);
+    for (std::size_t i = 0; i < threads; ++i)
+      waiting.emplace_back([&, i] {
+        const weir_memory_options options = memory_options(piece);
+        results[i] = result_of(table().memory_allocate, device(), &options, &made[i]);
+        ++returned;
+      });
+    (void)never([&] { return returned == threads; });
+    gate.open();
+    held.synchronize();
+    EXPECT_TRUE(holds_within(std::chrono::milliseconds(patience()) / 2, [&] { return returned == threads; }))
+        << threads
+        << " threads called memory_allocate while a held stream was to free the memory; after that "
+        << "stream went on, " << returned << " returned. driver.h: if memory is short, memory_allocate waits "
+        << "for pending deallocations. Look first at how many waiting threads a deallocation wakes";
+  }
+  for (std::size_t i = 0; i < threads; ++i) {
+    EXPECT_EQ(result_name(results[i]), "WEIR_OK") << "thread " << i << " of those that waited for memory";
+    if (made[i]) call(table().memory_free, made[i]);
   }
 }
 

@@ -134,6 +134,13 @@ WEIR_REQUIREMENT(
   EXPECT_LE(max_blocks(ring, filled.max_block_threads ? filled.max_block_threads : info().max_block_threads),
             small);
   EXPECT_EQ(max_blocks(ring, 1), small) << "after calls for other blocks";
+  if (!has(WEIR_CAP_HOST_CALLBACK)) return;
+  const Stream stream;
+  HeldKernel held;
+  held.launch(stream);
+  if (!held.starts()) return;
+  EXPECT_EQ(max_blocks(ring, 1), small)
+      << "while a kernel runs. driver.h: the number is the same at every call";
 }
 
 WEIR_REQUIREMENT(
@@ -151,6 +158,11 @@ WEIR_REQUIREMENT(
   refuse(0, 0);
   refuse(info().max_block_threads + 1, 0);
   if (info().max_shared_bytes < ~0u) refuse(1, info().max_shared_bytes + 1);
+  weir_kernel_info filled{};
+  filled.struct_size = sizeof filled;
+  call(table().kernel_get_info, ring.handle(), &filled);
+  EXPECT_GE(max_blocks(ring, 1, info().max_shared_bytes - filled.shared_bytes), 1u)
+      << "a block may have as many shared bytes as the device allows";
 }
 
 /// A launch of `iota` with 64 elements, for its flags.

@@ -93,6 +93,22 @@ WEIR_REQUIREMENT(0, 35, Devices, CodeTargetsAreListed,
   }
 }
 
+WEIR_REQUIREMENT(0, 09, Devices, TargetFeaturesHaveSigns,
+                 "target_features is empty, or a list of features that begin with + or -, with commas "
+                 "between them.") {
+  const std::string features = info().target_features;
+  std::size_t begin = 0;
+  while (begin < features.size()) {
+    const std::size_t end = std::min(features.find(',', begin), features.size());
+    const std::string one = features.substr(begin, end - begin);
+    const bool has_sign = one.size() > 1 && (one[0] == '+' || one[0] == '-');
+    if (!has_sign || one.find_first_of(" \t") != std::string::npos)
+      FAIL() << "device_get_info sets target_features to '" << features << "', in which '" << one
+             << "' is no feature; driver.h: LLVM's -mattr, such as +avx2,-sse4a";
+    begin = end + 1;
+  }
+}
+
 WEIR_REQUIREMENT(0, 36, Devices, LimitsAreSensible,
                  "Blocks, grids, lanes, multiprocessors, argument bytes and memory are at least 1.") {
   expect_positive("max_block_threads", info().max_block_threads);

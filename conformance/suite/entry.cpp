@@ -96,6 +96,21 @@ WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,
     EXPECT_LE(out->abi_version, newest)
         << "the host supports nothing newer than 1." << WEIR_ABI_MINOR(newest);
   }
+  const weir_driver_table* last = nullptr;
+  ASSERT_EQ(negotiate(WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT, &last, nullptr), WEIR_OK);
+  for (std::uint32_t oldest = WEIR_ABI_VERSION(1, 0); oldest <= last->abi_version; ++oldest)
+    for (std::uint32_t newest = oldest; newest <= WEIR_ABI_CURRENT; ++newest) {
+      const weir_driver_table* out = nullptr;
+      weir_status status = new_status();
+      const weir_result result = negotiate(oldest, newest, &out, &status);
+      if (result == WEIR_ERROR_ABI && newest < last->abi_version) continue;
+      ASSERT_EQ(result, WEIR_OK) << status.message;
+      const std::string range = "a host of versions 1." + std::to_string(WEIR_ABI_MINOR(oldest)) + " to 1." +
+                                std::to_string(WEIR_ABI_MINOR(newest));
+      EXPECT_TRUE(out->abi_version >= oldest && out->abi_version <= newest)
+          << range << " received a table of version 1." << WEIR_ABI_MINOR(out->abi_version)
+          << ". Look first at which tables the entry point chooses from";
+    }
 }
 
 WEIR_REQUIREMENT(0, 06, Entry, IsTheSameEachTime,

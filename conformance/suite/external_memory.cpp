@@ -68,6 +68,21 @@ WEIR_REQUIREMENT(
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(owner.read(), Bytes(4096, 5)));
+  // Work that runs, without anything that waits before it.
+  constexpr std::uint64_t large = 64u << 20;
+  const Memory much(large);
+  const Stream reading;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    Memory all = wrapped(much, 0, large);
+    fill<std::uint8_t>(stream, all, 0, large, 9);
+    fill<std::uint8_t>(stream, all, 0, large, i);
+    call(table().memory_free_async, weir_stream(stream), all.release());
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes(read_through(reading, much, large - 64, 64), Bytes(64, i)))
+        << "after two fills of external memory of " << large
+        << " bytes, its memory_free_async and stream_synchronize, the last bytes are not those of the second "
+           "fill. Look first at the mark that memory_free_async of external memory reaches";
+  }
 }
 
 WEIR_REQUIREMENT(

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -74,6 +75,48 @@ WEIR_REQUIREMENT(
   stream.synchronize();
   EXPECT_TRUE(same_bytes(small.read(0, piece), four))
       << "copy_on_device from offset 2^32. Look first for offsets of 32 bits";
+}
+
+WEIR_REQUIREMENT(1, 67, Edges, LargeCopiesAreWhole,
+                 "Copies of 160 MiB and one byte in every direction copy all of it.") {
+  constexpr std::uint64_t size = (160u << 20) + 1, step = 16u << 20, mark = 64;
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  if (free < 4 * size) throw Skipped("less than 640 MiB of memory are free");
+  const Memory from(size), to(size);
+  const Stream stream;
+  std::vector<std::uint8_t> host(size);
+  // Marks at the begin of each 16 MiB and at the end.
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t at = 0; at + 2 * mark < size; at += step) places.push_back(at);
+  places.push_back(size - mark);
+  const auto expect = [&](const char* slot, std::uint8_t seed, const auto& found_at) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      ASSERT_TRUE(same_bytes(found_at(places[i]), Bytes(mark, static_cast<std::uint8_t>(seed + i))))
+          << "at offset " << places[i] << " after " << slot << " of " << size
+          << " bytes. Look first at where it splits large copies";
+  };
+  const auto in_host = [&](std::uint64_t at) {
+    return Bytes(host.begin() + static_cast<std::ptrdiff_t>(at),
+                 host.begin() + static_cast<std::ptrdiff_t>(at + mark));
+  };
+  for (std::size_t i = 0; i < places.size(); ++i)
+    std::fill_n(host.begin() + static_cast<std::ptrdiff_t>(places[i]), mark,
+                static_cast<std::uint8_t>(1 + i));
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(from), std::uint64_t{0},
+       static_cast<const void*>(host.data()), size);
+  expect("copy_to_device", 1, [&](std::uint64_t at) { return read_through(stream, from, at, mark); });
+  if (HasFatalFailure()) return;
+  call(table().copy_on_device, weir_stream(stream), weir_allocation(to), std::uint64_t{0},
+       weir_allocation(from), std::uint64_t{0}, size);
+  expect("copy_on_device", 1, [&](std::uint64_t at) { return read_through(stream, to, at, mark); });
+  if (HasFatalFailure()) return;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    fill<std::uint8_t>(stream, to, places[i], mark, static_cast<std::uint8_t>(101 + i));
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(to),
+       std::uint64_t{0}, size);
+  stream.synchronize();
+  expect("copy_to_host", 101, in_host);
 }
 
 WEIR_REQUIREMENT(

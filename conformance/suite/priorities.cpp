@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream priorities, native streams, copies between devices.
+#include <algorithm>
+#include <limits>
+
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 #include "leaks.hpp"
 
 namespace weir::conformance {
@@ -11,7 +15,9 @@ WEIR_REQUIREMENT(4, 60, Priorities, OfEveryKindWork,
                  "Streams of every priority work, and priorities outside the range are clamped, also where "
                  "priorities have no effect.") {
   const Memory memory(64);
-  for (const std::int32_t priority : {0, info().min_priority, info().max_priority, 1'000'000, -1'000'000}) {
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
+  for (const std::int32_t priority : {0, info().min_priority, info().max_priority, least, least + 1, most}) {
     const Stream stream(device(), priority);
     fill<std::uint8_t>(stream, memory, 0, 64, 9);
     stream.synchronize();
@@ -92,7 +98,8 @@ WEIR_REQUIREMENT(4, 70, PeerCopies, MoveMemoryBetweenDevices,
   needs(WEIR_CAP_PEER_COPY);
   const weir_device other = other_device();
   const Stream stream, other_stream(other);
-  for (const std::uint64_t size : {std::uint64_t{100'000}, (std::uint64_t{5} << 20) + 3}) {
+  for (const std::uint64_t size : {std::uint64_t{100'000}, std::uint64_t{1} << 20, std::uint64_t{4} << 20,
+                                   (std::uint64_t{5} << 20) + 3}) {
     const Memory here(size), there(size, WEIR_MEMORY_DEVICE, other), back(size);
     here.write(pattern(size));
     call(table().copy_peer, weir_stream(stream), weir_allocation(there), std::uint64_t{0},
@@ -241,6 +248,41 @@ WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
   refusal(WEIR_ERROR_INVALID, table().event_record, weir_event(event), weir_stream(stream));
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(there));
+  if (!has(WEIR_CAP_EXTERNAL_MEMORY) || !has(WEIR_CAP_DEVICE_ADDRESS)) return;
+  const weir_external_memory described{sizeof described, WEIR_EXTERNAL_DEVICE, there.info().device_address,
+                                       64};
+  Memory external(weir_allocation{});
+  call(table().memory_wrap, other, &described, external.out());
+  refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(external), none, size,
+          static_cast<const void*>(host), 1u);
+  if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
+    refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(external));
+}
+
+WEIR_REQUIREMENT(4, 32, PeerCopies, EachDeviceHasItsOwnMemory,
+                 "Memory of another device counts as used there, and is wrapped there.") {
+  const weir_device other = other_device();
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, other, &free, &total);
+  const std::uint64_t size = std::min<std::uint64_t>(free / 4, 64u << 20);
+  const Memory memory(size, WEIR_MEMORY_DEVICE, other);
+  const Stream stream(other);
+  fill<std::uint8_t>(stream, memory, 0, size, 1);  // some systems count memory when it is first written
+  stream.synchronize();
+  call(table().device_get_memory, other, &free, &total);
+  EXPECT_LE(free, total - size) << "of " << total << " bytes of device "
+                                << (judged().device + 1) % device_count() << ", " << size
+                                << " are allocated and written; device_get_memory reports " << free
+                                << " as free. Look first at which device it asks";
+  if (!has(WEIR_CAP_EXTERNAL_MEMORY) || !has(WEIR_CAP_DEVICE_ADDRESS)) return;
+  const weir_external_memory described{sizeof described, WEIR_EXTERNAL_DEVICE, memory.info().device_address,
+                                       4096};
+  Memory external(weir_allocation{});
+  call(table().memory_wrap, other, &described, external.out());
+  fill<std::uint8_t>(stream, external, 0, 4096, 7);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(read_through(stream, memory, 0, 4096), Bytes(4096, 7)))
+      << "a fill of memory of another device that memory_wrap took there was not seen in the memory itself";
 }
 
 WEIR_REQUIREMENT(4, 79, PeerCopies, TimesOfAnotherDeviceAreInvalid,

@@ -106,6 +106,95 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(
+    4, 34, AsyncMemory, JoinedMemoryWaitsForEachOfItsLives,
+    "Memory that was joined from parts that two held streams freed is not used after memory_free before both "
+    "streams have gone on.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  constexpr int count = 16;
+  for (const std::uint64_t size : pooled_sizes)
+    for (const bool first_goes_on : {true, false}) {
+      const Stream streams[2], other;
+      const HostMemory hosts[2] = {HostMemory(count * size), HostMemory(count * size)};
+      weir_allocation parts[2 * count];
+      for (weir_allocation& one : parts) {
+        one = allocate(other, size);
+        fill<std::uint8_t>(other, one, 0, size, 21);
+      }
+      other.synchronize();
+      std::vector<Memory> taken;
+      std::atomic<bool> joined_freed{false};
+      {
+        std::jthread freeing;
+        Gate gates[2];
+        for (std::size_t i = 0; i < 2; ++i) gates[i].hold(streams[i]);
+        // Neighbours are freed by the two streams, each after a copy that reads them.
+        for (std::size_t i = 0; i < 2 * count; ++i) {
+          call(table().copy_to_host, weir_stream(streams[i % 2]),
+               static_cast<void*>(hosts[i % 2].data() + i / 2 * size), parts[i], std::uint64_t{0}, size);
+          free_on(streams[i % 2], parts[i]);
+        }
+        std::vector<weir_allocation> joined;
+        for (int i = 0; i < count; ++i) joined.push_back(allocate(streams[0], 2 * size));
+        freeing = std::jthread([&] {  // it may wait for both streams
+          for (const weir_allocation one : joined) (void)result_of(table().memory_free, one);
+          joined_freed = true;
+        });
+        (void)never([&] { return joined_freed.load(); });
+        gates[first_goes_on ? 0 : 1].open();
+        streams[first_goes_on ? 0 : 1].synchronize();
+        if (joined_freed) {
+          for (int i = 0; i < count; ++i) {
+            taken.emplace_back(i % 2 ? size : 2 * size);
+            fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+          }
+          other.synchronize();
+        }
+        for (Gate& gate : gates) gate.open();
+      }
+      for (std::size_t i = 0; i < 2; ++i) {
+        streams[i].synchronize();
+        EXPECT_TRUE(same_bytes(hosts[i].bytes(), Bytes(count * size, 21)))
+            << "two held streams read and freed blocks of " << size
+            << " bytes that lie next to each other. Blocks of twice the size were allocated and given to "
+               "memory_free, one stream went on, and new memory was filled with 99, which the other stream "
+               "read. Look first at how many pending deallocations a block remembers";
+      }
+      if (HasFailure()) return;
+    }
+}
+
+WEIR_REQUIREMENT(4, 35, AsyncMemory, ReusedMemoryHasTheSizeThatWasAskedFor,
+                 "memory_allocate_async keeps the size that it was asked for also where it takes over larger "
+                 "memory that is freed later.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  for (const std::uint64_t size : {1u, 300u, 5000u, 70'000u}) {
+    const weir_allocation freed[] = {allocate(stream, size), allocate(stream, 2 * size)};
+    stream.synchronize();
+    Gate gate;
+    gate.hold(stream);
+    for (const weir_allocation one : freed) free_on(stream, one);
+    const weir_allocation taken[] = {allocate(stream, size), allocate(stream, size)};
+    for (const weir_allocation one : taken) {
+      weir_memory_info described{};
+      described.struct_size = sizeof described;
+      call(table().memory_get_info, one, &described);
+      EXPECT_EQ(described.size, size)
+          << "of memory for which " << size << " bytes were asked while as many and twice as many were freed";
+      const std::uint8_t byte = 1;
+      refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), one, size, std::uint64_t{1},
+              static_cast<const void*>(&byte), 1u);
+    }
+    for (const weir_allocation one : taken) free_on(stream, one);
+    gate.open();
+    stream.synchronize();
+    if (HasFailure()) return;
+  }
+}
+
+WEIR_REQUIREMENT(
     4, 96, AsyncMemory, ReusedMemoryIsAligned,
     "memory_allocate_async keeps alignments also while memory of the same size is freed on its stream.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);

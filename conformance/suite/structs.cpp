@@ -11,6 +11,9 @@
 namespace weir::conformance {
 namespace {
 
+/// Bytes that later versions may have appended: more than a driver may have set aside for them.
+constexpr std::size_t newer = 70'000;
+
 /// A copy of the first `size` bytes of a struct; bytes past the struct's own end are 0xff. The next byte is
 /// not readable.
 template <class Struct>
@@ -18,8 +21,8 @@ class Sized {
  public:
   Sized(const Struct& value, std::size_t size) {
     if (memory_ == MAP_FAILED) throw std::runtime_error("cannot map memory");
-    mprotect(memory_ + page(), page(), PROT_NONE);
-    place_ = memory_ + page() - size;
+    mprotect(memory_ + space(), page(), PROT_NONE);
+    place_ = memory_ + space() - size;
     std::memset(place_, 0xff, size);
     std::memcpy(place_, &value, std::min(size, sizeof value));
     const auto given = static_cast<std::uint32_t>(size);
@@ -27,19 +30,19 @@ class Sized {
   }
   Sized(const Sized&) = delete;
   Sized& operator=(const Sized&) = delete;
-  ~Sized() { munmap(memory_, 2 * page()); }
+  ~Sized() { munmap(memory_, space() + page()); }
 
   Struct* get() const { return reinterpret_cast<Struct*>(place_); }
 
  private:
   static std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+  /// For the largest size, in whole pages.
+  static std::size_t space() { return (sizeof(Struct) + newer + page() - 1) / page() * page(); }
 
   char* memory_ = static_cast<char*>(
-      mmap(nullptr, 2 * page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      mmap(nullptr, space() + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   char* place_;
 };
-
-constexpr std::size_t newer = 64;  ///< bytes that a later version may have appended
 
 template <class Struct>
 class Larger : public Sized<Struct> {

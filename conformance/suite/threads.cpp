@@ -187,6 +187,37 @@ WEIR_REQUIREMENT(
          "at the same time. Look first at the lock of the count of allocated memory";
 }
 
+WEIR_REQUIREMENT(1, 19, Memory, LargeMemoryOfThreadsKeepsItsContents,
+                 "Large memory keeps its contents while another thread allocates and frees as much.") {
+  constexpr std::uint64_t size = 48u << 20, end = 4096;
+  std::atomic<int> lost{0};
+  const Stream streams[2];
+  at_once(2, [&](int i) {
+    const weir_stream stream = streams[i];
+    const weir_memory_options options = memory_options(size);
+    for (int round = 0; round < 20; ++round) {
+      weir_allocation memory = nullptr;
+      Bytes found(end);
+      const auto value = static_cast<std::uint8_t>(1 + round + 100 * i);
+      const bool worked = result_of(table().memory_allocate, device(), &options, &memory) == WEIR_OK &&
+                          result_of(table().fill, stream, memory, size - end, end,
+                                    static_cast<const void*>(&value), 1u) == WEIR_OK &&
+                          result_of(table().stream_synchronize, stream) == WEIR_OK;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (!worked ||
+          result_of(table().copy_to_host, stream, static_cast<void*>(found.data()), memory, size - end,
+                    end) != WEIR_OK ||
+          result_of(table().stream_synchronize, stream) != WEIR_OK || found != Bytes(end, value))
+        ++lost;
+      if (memory) (void)result_of(table().memory_free, memory);
+    }
+  });
+  EXPECT_EQ(lost, 0)
+      << "of 40 allocations of " << size
+      << " bytes failed or lost what a fill had written, while another thread allocated and "
+         "freed as much. Look first at what memory_free does after it made the memory available";
+}
+
 WEIR_REQUIREMENT(
     2, 81, Streams, ThreadsCreateAndDestroyAtOnce,
     "Threads create and destroy streams and events at the same time, each with handles of its own.") {

@@ -4,10 +4,12 @@
 
 #include <weir/driver.h>
 
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "driver/driver_under_test.hpp"
 #include "driver/recorded_table.hpp"
@@ -50,13 +52,41 @@ weir_result result_of(Function slot, Arguments... arguments) {
   return slot(arguments..., &status);
 }
 
-/// Calls a slot that must return `expected` and fill the status with that code and a message. Returns the
-/// message.
+/// An argument of a call that fails. Outputs that are handles must keep their values: null would look like
+/// one that the driver stored, so they have another one meanwhile.
+template <class Argument>
+struct RefusedArgument {
+  explicit RefusedArgument(Argument) {}
+  void expect_untouched(const std::string&) const {}
+};
+template <class Object>
+class RefusedArgument<Object**> {
+ public:
+  explicit RefusedArgument(Object** output) : output_(output) {
+    if (output && !*output) before_ = *output = reinterpret_cast<Object*>(std::uintptr_t{0x5a5a5a50});
+  }
+  void expect_untouched(const std::string& where) const {
+    if (!before_) return;
+    if (*output_ != before_)
+      ADD_FAILURE() << where << " failed and stored " << (*output_ ? "a handle" : "null")
+                    << " in its output. driver.h: a function that fails leaves its outputs untouched";
+    *output_ = nullptr;
+  }
+
+ private:
+  Object** output_;
+  Object* before_ = nullptr;
+};
+
+/// Calls a slot that must return `expected`, fill the status with that code and a message, and leave its
+/// output alone. Returns the message.
 template <class Function, class... Arguments>
 std::string refusal(weir_result expected, Function slot, Arguments... arguments) {
   weir_status status = new_status();
+  const std::tuple<RefusedArgument<Arguments>...> outputs{RefusedArgument<Arguments>(arguments)...};
   const weir_result result = slot(arguments..., &status);
   const std::string where(last_slot());
+  std::apply([&](const auto&... output) { (output.expect_untouched(where), ...); }, outputs);
   expect_result(where, result, expected, status.message);
   expect_result(where + "'s status.code", status.code, result);
   const bool terminated = std::memchr(status.message, 0, sizeof status.message) != nullptr;
