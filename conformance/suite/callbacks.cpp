@@ -38,8 +38,10 @@ WEIR_REQUIREMENT(4, 40, Callbacks, RunOnceInOrder,
   for (int i = 0; i < 200; ++i) ASSERT_EQ(log[static_cast<std::size_t>(i)], i);
 }
 
-WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
-                 "A callback runs after earlier work and sees its writes to host memory.") {
+WEIR_REQUIREMENT(
+    4, 41, Callbacks, SeeTheWorkInFront,
+    "A callback runs after earlier work and sees its writes to host memory, also behind 65 pieces "
+    "of work.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   constexpr std::uint64_t size = 16u << 20;
   struct Seen {
@@ -64,6 +66,19 @@ WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
     ASSERT_EQ(seen.first, i);
     ASSERT_EQ(seen.last, i);
   }
+  // Much work of some time each, which is under way when the callback is submitted.
+  constexpr std::uint64_t part = 1u << 20;
+  Seen seen{host.data()};
+  for (std::uint8_t i = 1; i <= 64; ++i)
+    fill<std::uint8_t>(stream, memory, part * (i % 16), part, static_cast<std::uint8_t>(100 + i));
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(memory),
+       std::uint64_t{0}, std::uint64_t{1});
+  submit(stream, Seen::look, &seen);
+  stream.synchronize();
+  EXPECT_EQ(seen.first, 164)
+      << "this byte is what a callback saw in host memory. 64 fills of 1 MiB and a copy of the last one's "
+         "first byte to the host were submitted before it; the last fill writes 164. Look first at how many "
+         "pieces of work in flight the driver waits for before it calls the callback";
 }
 
 WEIR_REQUIREMENT(

@@ -61,10 +61,12 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     5, 38, GraphOrder, EmptyNodesJoinTheirDependencies,
-    "A node after an empty node does not run before each dependency of the empty node has ended.") {
+    "A node after an empty node, or after a chain of up to three, does not run before each dependency of "
+    "the first empty node has ended.") {
   needs(WEIR_CAP_GRAPHS);
   const Stream control;
-  for (std::uint32_t place = 0; place < 3; ++place) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> cases[] = {{0, 1}, {1, 1}, {2, 1}, {0, 2}, {0, 3}};
+  for (const auto& [place, empty_nodes] : cases) {
     HeldKernel held;
     const Memory memory(64 * 4);
     memory.write(Bytes(64 * 4, 0));
@@ -74,12 +76,14 @@ WEIR_REQUIREMENT(
         nodes.kernel(held.kernel(), held.arguments());
       else
         nodes.fill<std::uint8_t>(memory, 64 * (1 + i), 64, 1);
-    const auto join = nodes.empty({0, 1, 2});
+    auto join = nodes.empty({0, 1, 2});
+    for (std::uint32_t i = 1; i < empty_nodes; ++i) join = nodes.empty({join});
     nodes.fill<std::uint8_t>(memory, 0, 64, 9, {join});
     const HeldRun run(nodes, held);
     EXPECT_TRUE(never([&] { return read_through(control, memory, 0, 1)[0] != 0; }))
-        << "a node that depends on an empty node ran while dependency " << place
-        << " of the empty node was running; driver.h: WEIR_GRAPH_EMPTY joins its dependencies. Look first at "
+        << "a node that depends on the last of a chain of " << empty_nodes
+        << " empty nodes ran while dependency " << place
+        << " of the first was running; driver.h: WEIR_GRAPH_EMPTY joins its dependencies. Look first at "
            "what graph_create does with nodes without an operation";
     held.release();
     run.stream().synchronize();
@@ -166,6 +170,39 @@ WEIR_REQUIREMENT(
         << first_priority << ", others on one of priority " << other_priority;
     if (HasFailure()) return;
   }
+}
+
+WEIR_REQUIREMENT(
+    5, 81, GraphOrder, AnUpdateForgetsNoRun,
+    "While a run of a graph is held, no node of a later run on another stream starts, although a "
+    "node was updated between the two launches.") {
+  needs(WEIR_CAP_GRAPHS);
+  HeldKernel held;
+  const Kernel append("append");
+  const Memory log = Memory::of(std::vector<std::int64_t>(9, 0));
+  GraphNodes nodes, changed;
+  for (GraphNodes* one : {&nodes, &changed}) {
+    const auto first = one->kernel(append, arguments(log, std::int64_t{one == &nodes ? 1 : 3}));
+    const auto pause = one->kernel(held.kernel(), held.arguments(), 1, {first});
+    one->kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
+  }
+  const Graph graph = nodes.make();
+  const Stream first, later, control;
+  nodes.update(graph, 0);  // unsupported, if at all, before anything runs
+  launch(graph, first);
+  ASSERT_TRUE(held.starts());
+  changed.update(graph, 0);
+  launch(graph, later);
+  later.flush();
+  EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }))
+      << "a run of a graph was held, its first node was updated, and a second run, on another stream, began. "
+         "driver.h: runs of one graph never overlap, even in different streams. Look first at what "
+         "graph_update does to what the graph keeps of its last run";
+  held.release();
+  first.synchronize();
+  later.synchronize();
+  EXPECT_EQ(log.values<std::int64_t>(), (std::vector<std::int64_t>{4, 1, 2, 3, 2, 0, 0, 0, 0}))
+      << "the first run appends 1 and then 2 to the log after its length, and the second one 3 and then 2";
 }
 
 WEIR_REQUIREMENT(5, 53, GraphOrder, ALaterRunWaitsForOneOfADestroyedStream,

@@ -242,11 +242,59 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 5))) << "in the parent, after the child";
 }
 
+/// Nothing else may have opened the device. The last close of it must wait for a callback of a destroyed
+/// stream that waits for an event of another device.
+void expect_close_waits_for_work_behind_another_device() {
+  static std::atomic<bool> released{false}, ran{false};
+  const weir_host_callback hold = [](void*) {
+    const auto limit = std::chrono::steady_clock::now() + patience();
+    while (!released && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const weir_host_callback end = [](void*) { ran = true; };
+  const auto none = static_cast<void*>(nullptr);
+  weir_device opened = nullptr, other = nullptr;
+  call(table().device_open, judged().device, &opened);
+  call(table().device_open, (judged().device + 1) % device_count(), &other);
+  {
+    const Stream held(other);
+    const Event event(WEIR_EVENT_PLAIN, other);
+    Stream waiting(opened);
+    call(table().stream_host_callback, weir_stream(held), hold, none);
+    event.record(held);
+    held.flush();
+    const bool waits =
+        result_of(table().stream_wait_event, weir_stream(waiting), weir_event(event)) == WEIR_OK;
+    if (waits) call(table().stream_host_callback, weir_stream(waiting), end, none);
+    waiting.flush();
+    // The stream has time to find that it must wait.
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    waiting.destroy();
+    std::atomic<bool> closed{false};
+    std::jthread closing([&] {
+      EXPECT_EQ(result_of(table().device_close, opened), WEIR_OK) << "the last device_close";
+      closed = true;
+    });
+    EXPECT_TRUE(!waits || never([&] { return closed.load(); }))
+        << "a stream waited for an event of a held stream of another device, with a host callback behind the "
+           "wait, and was destroyed. The last device_close of its device returned before the callback had "
+           "run. "
+           "driver.h: the last call blocks until the device's work is complete. Look first at which streams "
+           "device_close counts";
+    released = true;
+    closing.join();
+    EXPECT_TRUE(!waits || eventually([] { return ran.load(); }))
+        << "the callback behind the wait did not run";
+    held.synchronize();
+  }
+  call(table().device_close, other);
+}
+
 // Runs in a process of its own, in which no other opening keeps the device open.
 WEIR_REQUIREMENT(
     2, 71, FirstCall, TheLastCloseWaits,
     "The last device_close returns after the work of streams that were destroyed while they were "
-    "busy.") {
+    "busy, also of one that waits for another device.") {
   needs_unopened(WEIR_CAP_HOST_CALLBACK);
   static std::atomic<int> ended{0};
   constexpr int streams = 8;
@@ -270,6 +318,7 @@ WEIR_REQUIREMENT(
       << "is complete. Look first at what device_close waits for";
   // The callbacks use this process.
   for (int i = 0; i < 1000 && ended < streams; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (device_count() > 1 && !HasFailure()) expect_close_waits_for_work_behind_another_device();
 }
 
 // Runs in a process of its own, in which no other opening keeps the device open.

@@ -240,7 +240,8 @@ WEIR_REQUIREMENT(8, 02, RandomPrograms, OfKernels,
   for (std::uint32_t seed = 1; seed <= seeds(40); ++seed) run_on_streams(seed, 400, &kernels);
 }
 
-/// The same steps as one graph, in which each depends on those that it must follow.
+/// The same steps as one graph, in which each depends on those that it must follow, some of them through up
+/// to three empty nodes.
 void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
   std::mt19937 random(seed);
   Buffers buffers(random);
@@ -250,6 +251,7 @@ void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
   };
   std::array<Use, buffer_count> uses;
   std::vector<Step> all;
+  std::vector<std::uint32_t> places;
   for (int i = 0; i < steps; ++i) {
     const Step step = random_step(random, kernels != nullptr);
     std::vector<std::uint32_t> after = uses[step.to].writer;
@@ -258,6 +260,11 @@ void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
       after.insert(after.end(), uses[step.from].writer.begin(), uses[step.from].writer.end());
     std::ranges::sort(after);
     after.erase(std::unique(after.begin(), after.end()), after.end());
+    for (std::uint32_t empty_nodes = random() % 8; empty_nodes > 4; --empty_nodes) {
+      const std::uint32_t join = nodes.empty();
+      nodes.depend(join, after);
+      after = {join};
+    }
     std::uint32_t index = 0;
     const weir_allocation to = buffers.device[step.to], from = buffers.device[step.from];
     switch (step.kind) {
@@ -278,6 +285,7 @@ void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
     uses[step.to] = {{index}, {}};
     if (reads_from(step)) uses[step.from].readers.push_back(index);
     all.push_back(step);
+    places.push_back(index);
   }
   const Graph graph = nodes.make();
   const Stream stream;
@@ -286,7 +294,7 @@ void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
     for (const Step& step : all) run_on_model(step, buffers.model);
   }
   stream.synchronize();
-  expect_equal(buffers, seed, all, [](std::size_t i) { return "(node " + std::to_string(i) + ")"; });
+  expect_equal(buffers, seed, all, [&](std::size_t i) { return "(node " + std::to_string(places[i]) + ")"; });
 }
 
 WEIR_REQUIREMENT(8, 03, RandomPrograms, OfGraphs,

@@ -180,14 +180,28 @@ WEIR_REQUIREMENT(
   }
 }
 
-WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while another one is held back.") {
+WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother,
+                 "A stream runs, and is done, while another one is held back, also with a deallocation.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   const Memory memory(4096);
   const Stream held, free;
   Gate gate;
   gate.hold(held);
+  if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) {
+    const weir_memory_options options = memory_options(4096);
+    weir_allocation freed = nullptr;
+    call(table().memory_allocate_async, weir_stream(held), &options, &freed);
+    call(table().memory_free_async, weir_stream(held), freed);
+    EXPECT_TRUE(free.done())
+        << "nothing was submitted to a stream, and another one is held with a memory_free_async; "
+           "stream_query "
+           "of the first returned WEIR_NOT_READY. Look first at what stream_query compares";
+  }
   fill<std::uint8_t>(free, memory, 0, 4096, 6);
   free.synchronize();
+  EXPECT_TRUE(free.done())
+      << "stream_synchronize of a stream returned while another one is held, and stream_query of the first "
+         "returned WEIR_NOT_READY. Look first at what stream_query compares";
   EXPECT_FALSE(held.done()) << "stream_query of a stream that a host callback holds returned WEIR_OK";
   gate.open();
   held.synchronize();
@@ -286,7 +300,8 @@ WEIR_REQUIREMENT(2, 15, Streams, HaveNothingToDoWhenCreated,
 
 WEIR_REQUIREMENT(
     2, 19, Streams, TakeHundredsOfSubmissions,
-    "499 pieces of work are submitted to a held stream without blocking: room is needed for 500.") {
+    "499 pieces of work are submitted to a held stream without blocking: room is needed for 500. "
+    "stream_flush then does not block either.") {
   const Stream stream;
   const Memory memory(4096);
   Gate gate;
@@ -294,6 +309,7 @@ WEIR_REQUIREMENT(
   ASSERT_TRUE(gate.reached()) << "the stream did not begin its first work";
   // A call that waits for room ends only when the gate opens at its time limit, which fails the test.
   for (std::uint32_t i = 0; i < 498; ++i) fill<std::uint32_t>(stream, memory, 4 * i, 4, i);
+  stream.flush();
   EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back";
   gate.open();
   stream.synchronize();
