@@ -202,30 +202,26 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     4, 74, PeerCopies, WaitsHoldBackOtherDevices,
-    "A stream that waits for an event of another device does not go on before it is reached, also after "
-    "66,000 submissions to the other stream, or the wait returns WEIR_ERROR_UNSUPPORTED.") {
+    "A stream that waits for an event of another device does not go on before it is reached, with more "
+    "than 65,536 submissions in the other stream, or the wait returns WEIR_ERROR_UNSUPPORTED.") {
   const weir_device other = other_device();
   const Memory theirs(64, WEIR_MEMORY_DEVICE, other);
-  for (const int earlier : {0, 66'000}) {
-    const Stream here, there(other);
-    const Event event(WEIR_EVENT_PLAIN, other);
-    for (int i = 0; i < earlier; ++i) {
-      fill<std::uint8_t>(there, theirs, 0, 1, 1);
-      if (i % 400 == 0) there.synchronize();
-    }
-    Gate gate;
-    gate.hold(there);
-    event.record(there);
-    call_if_supported(table().stream_wait_event, weir_stream(here), weir_event(event));
-    EXPECT_TRUE(never([&] { return here.done(); }))
-        << "a stream waits for an event of a held stream of another device and is done; the other stream ran "
-        << earlier
-        << " fills before. Look first at what stream_wait_event does for events of other devices, and at the "
-           "width of the numbers of marks that it sends to them";
-    gate.open();
-    here.synchronize();
-    if (HasFailure()) return;
+  const Stream here, there(other);
+  const Event event(WEIR_EVENT_PLAIN, other);
+  for (int i = 0; i < 66'000; ++i) {
+    fill<std::uint8_t>(there, theirs, 0, 1, 1);
+    if (i % 400 == 0) there.synchronize();
   }
+  Gate gate;
+  gate.hold(there);
+  event.record(there);
+  call_if_supported(table().stream_wait_event, weir_stream(here), weir_event(event));
+  EXPECT_TRUE(never([&] { return here.done(); }))
+      << "a stream waits for an event of a held stream of another device, which has run 66,000 fills before, "
+         "and is done. Look first at what stream_wait_event does for events of other devices, and at the "
+         "width of the numbers of marks that it sends to them";
+  gate.open();
+  here.synchronize();
 }
 
 WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
