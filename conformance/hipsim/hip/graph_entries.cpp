@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "hip/entry.hpp"
-#include "hip/graph_work.hpp"
-#include "runtime/graph.hpp"
+#include "hip/graph.hpp"
 
 namespace weir::hipsim {
 namespace {

@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executable graphs.
+#include <algorithm>
+#include <unordered_set>
+
 #include "hip/entry.hpp"
-#include "hip/graph_work.hpp"
-#include "runtime/graph.hpp"
+#include "hip/graph.hpp"
 
 namespace weir::hipsim {
 namespace {
+
+/// The nodes in an order in which each follows its dependencies; empty if the dependencies form a cycle.
+std::vector<std::shared_ptr<GraphNode>> in_order(const std::vector<std::shared_ptr<GraphNode>>& nodes) {
+  std::vector<std::shared_ptr<GraphNode>> order, waiting = nodes;
+  std::unordered_set<const GraphNode*> placed;
+  while (!waiting.empty()) {
+    const std::size_t before = order.size();
+    std::erase_if(waiting, [&](const std::shared_ptr<GraphNode>& node) {
+      const bool ready = std::all_of(node->before.begin(), node->before.end(),
+                                     [&](const GraphNode* n) { return placed.contains(n); });
+      if (!ready) return false;
+      placed.insert(node.get());
+      order.push_back(node);
+      return true;
+    });
+    if (order.size() == before) return {};
+  }
+  return order;
+}
 
 hipError_t instantiate(const char* name, hipGraphExec_t* out, hipGraph_t handle) {
   return device_entry(name, [&](Runtime& r, Device& d) {

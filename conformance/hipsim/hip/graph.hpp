@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Graphs and their nodes, as the entry points construct and instantiate them.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -33,7 +34,9 @@ struct GraphExec {
   int device = 0;
 };
 
-/// The nodes in an order in which each follows its dependencies; empty if the dependencies form a cycle.
-std::vector<std::shared_ptr<GraphNode>> in_order(const std::vector<std::shared_ptr<GraphNode>>& nodes);
+/// Checks the parameters of nodes and converts them to work.
+hipError_t kernel_work(Runtime& runtime, const hipKernelNodeParams* parameters, Work& work);
+hipError_t fill_work(const hipMemsetParams* parameters, Work& work);
+hipError_t copy_work(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind, Work& work);
 
 }  // namespace weir::hipsim
