@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "clocks.hpp"
 #include "history.hpp"
 
 namespace weir::validate {

@@ -20,9 +20,16 @@
 
 #include "../record_or_undo.hpp"
 #include "objects.hpp"
-#include "options.hpp"
 
 namespace weir::validate {
+
+/// The options of the layer.
+struct Options {
+  enum class Races : std::uint8_t { off, known, all };
+  Races races = Races::known;
+  bool leaks = true;
+  std::set<std::string, std::less<>> ignored;  ///< kernels whose races are intended
+};
 
 class Validate {
  public:
