@@ -10,7 +10,7 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 
 /// Bytes that differ between ranks and positions.
-Bytes pattern(std::uint32_t rank, std::size_t size, std::size_t from = 0) {
+Bytes rank_bytes(std::uint32_t rank, std::size_t size, std::size_t from = 0) {
   Bytes bytes(size);
   for (std::size_t i = 0; i < size; ++i)
     bytes[i] = static_cast<std::uint8_t>((from + i) * 7 + rank * 31 + (from + i) / 256 * 13);
@@ -48,11 +48,11 @@ WEIR_RANK_REQUIREMENT(
   for (const std::size_t size : sizes)
     for (std::uint32_t root = 0; root < self.size; ++root) {
       Guarded memory(size);
-      if (size) std::memcpy(memory.data(), pattern(self.rank, size).data(), size);
+      if (size) std::memcpy(memory.data(), rank_bytes(self.rank, size).data(), size);
       const weir_memory named = memory.memory();
       self.expect_ok(self.table.broadcast(self.group, &named, size, root, nullptr, &self.status),
                      "broadcast");
-      check(self, memory, pattern(root, size), "broadcast from rank " + std::to_string(root));
+      check(self, memory, rank_bytes(root, size), "broadcast from rank " + std::to_string(root));
     }
 }
 
@@ -60,16 +60,16 @@ WEIR_RANK_REQUIREMENT(2, 02, Operations, AllGatherIsInTheOrderOfRanks,
                       "all_gather gives all ranks the parts of all ranks in their order.", {}) {
   for (const std::size_t size : sizes) {
     Guarded all(size * self.size);
-    const Bytes mine = pattern(self.rank, size);
+    const Bytes mine = rank_bytes(self.rank, size);
     const weir_memory to = all.memory(), from = host_memory(mine);
     self.expect_ok(self.table.all_gather(self.group, &to, &from, size, nullptr, &self.status), "all_gather");
     Bytes wanted;
     for (std::uint32_t rank = 0; rank < self.size; ++rank) {
-      const Bytes part = pattern(rank, size);
+      const Bytes part = rank_bytes(rank, size);
       wanted.insert(wanted.end(), part.begin(), part.end());
     }
     check(self, all, wanted, "all_gather");
-    self.expect(mine == pattern(self.rank, size), "all_gather changed its source");
+    self.expect(mine == rank_bytes(self.rank, size), "all_gather changed its source");
   }
 }
 
@@ -77,10 +77,10 @@ WEIR_RANK_REQUIREMENT(2, 03, Operations, AllGatherInPlace,
                       "The source of all_gather may be this rank's part of the destination.", {}) {
   for (const std::size_t size : sizes) {
     Bytes all(size * self.size), wanted;
-    const Bytes mine = pattern(self.rank, size);
+    const Bytes mine = rank_bytes(self.rank, size);
     if (size) std::memcpy(all.data() + self.rank * size, mine.data(), size);
     for (std::uint32_t rank = 0; rank < self.size; ++rank) {
-      const Bytes part = pattern(rank, size);
+      const Bytes part = rank_bytes(rank, size);
       wanted.insert(wanted.end(), part.begin(), part.end());
     }
     const weir_memory to = host_memory(all), from{nullptr, nullptr, 0, all.data() + self.rank * size};
@@ -95,7 +95,8 @@ WEIR_RANK_REQUIREMENT(2, 04, Operations, AllToAllTransposes,
     Guarded mixed(size * self.size);
     Bytes source, wanted;
     for (std::uint32_t peer = 0; peer < self.size; ++peer) {
-      const Bytes out = pattern(self.rank, size, peer * 1000), in = pattern(peer, size, self.rank * 1000);
+      const Bytes out = rank_bytes(self.rank, size, peer * 1000),
+                  in = rank_bytes(peer, size, self.rank * 1000);
       source.insert(source.end(), out.begin(), out.end());
       wanted.insert(wanted.end(), in.begin(), in.end());
     }
@@ -110,17 +111,17 @@ WEIR_RANK_REQUIREMENT(
     "exchange makes its sends and receives as one step, whatever their order in the list and size.", {}) {
   for (const std::size_t size : sizes) {
     Guarded in(size);
-    const Bytes out = pattern(self.rank, size);
+    const Bytes out = rank_bytes(self.rank, size);
     const weir_transfer transfers[] = {{self.left(), 1, size, in.memory()},
                                        {self.right(), 0, size, host_memory(out)}};
     self.expect_ok(self.table.exchange(self.group, 2, transfers, nullptr, &self.status), "exchange");
-    check(self, in, pattern(self.left(), size), "exchange");
+    check(self, in, rank_bytes(self.left(), size), "exchange");
   }
 }
 
 WEIR_RANK_REQUIREMENT(2, 06, Exchange, ARankMaySendToItself, "A rank may send to itself.", {}) {
   Bytes in(1000), second(10);
-  const Bytes out = pattern(self.rank, 1000), other = pattern(self.rank, 10, 500);
+  const Bytes out = rank_bytes(self.rank, 1000), other = rank_bytes(self.rank, 10, 500);
   const weir_transfer transfers[] = {{self.rank, 1, 1000, host_memory(in)},
                                      {self.rank, 0, 1000, host_memory(out)},
                                      {self.rank, 0, 10, host_memory(other)},
@@ -140,7 +141,7 @@ WEIR_RANK_REQUIREMENT(
     std::vector<Bytes> out, in;
     std::vector<weir_transfer> transfers;
     for (const std::size_t length : lengths) {
-      out.push_back(pattern(self.rank, length, out.size() * 100));
+      out.push_back(rank_bytes(self.rank, length, out.size() * 100));
       in.emplace_back(length);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -152,7 +153,7 @@ WEIR_RANK_REQUIREMENT(
       self.expect_ok(self.table.exchange(self.group, step, &transfers[begin], nullptr, &self.status),
                      "exchange");
     for (std::size_t i = 0; i < in.size(); ++i)
-      self.expect(in[i] == pattern(self.left(), lengths[i], i * 100),
+      self.expect(in[i] == rank_bytes(self.left(), lengths[i], i * 100),
                   "message " + std::to_string(i) + " of a pair of ranks holds wrong bytes");
   }
 }
@@ -164,10 +165,10 @@ WEIR_RANK_REQUIREMENT(
   if (self.rank < 2) {
     const std::uint32_t peer = 1 - self.rank;
     Bytes in(100);
-    const Bytes out = pattern(self.rank, 100);
+    const Bytes out = rank_bytes(self.rank, 100);
     const weir_transfer transfers[] = {{peer, 0, 100, host_memory(out)}, {peer, 1, 100, host_memory(in)}};
     self.expect_ok(self.table.exchange(self.group, 2, transfers, nullptr, &self.status), "exchange");
-    self.expect(in == pattern(peer, 100), "exchange between two of the ranks gave wrong bytes");
+    self.expect(in == rank_bytes(peer, 100), "exchange between two of the ranks gave wrong bytes");
   }
   self.expect_ok(self.table.exchange(self.group, 0, nullptr, nullptr, &self.status),
                  "exchange without transfers");

@@ -18,7 +18,6 @@
 #include "process/supervise.hpp"
 #include "process/worker.hpp"
 #include "report/expectations.hpp"
-#include "report/print.hpp"
 #include "report/report.hpp"
 #include "report/sha256.hpp"
 

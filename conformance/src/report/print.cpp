@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/print.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <string>
+
+#include "report/report.hpp"
 
 namespace weir::conformance {
 namespace {

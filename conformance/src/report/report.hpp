@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The reports of a run: files, and lines on standard output.
 #pragma once
 
 #include <filesystem>
@@ -22,5 +23,9 @@ void prepare_reports(const std::filesystem::path& folder);
 /// Writes conformance.json, conformance.xml (JUnit) and conformance.html to `folder`. Throws
 /// std::runtime_error that names a file which cannot be written.
 void write_reports(const Run& run, const std::filesystem::path& folder);
+
+/// Prints one line for the result, and the reasons of a failure. `quiet`: failures only.
+void print(const Result& result, bool quiet);
+void print_summary(const Run& run);
 
 }  // namespace weir::conformance
