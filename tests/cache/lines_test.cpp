@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "compilation/cached_compiler.hpp"
+#include "compilation/kept_code.hpp"
 #include "compilation/kernels.hpp"
 #include "compilation/remote_compiler.hpp"
-#include "compilation/source_lines.hpp"
 #include "temporary_store.hpp"
 
 namespace weir::test {

@@ -10,9 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "compilation/handshake.hpp"
-#include "compilation/message.hpp"
 #include "compilation/detached_process.hpp"
+#include "compilation/protocol.hpp"
 #include "descriptor.hpp"
 
 namespace weir::compilation {

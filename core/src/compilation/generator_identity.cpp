@@ -10,9 +10,9 @@
 
 #include "compilation/cached_compiler.hpp"
 #include "compilation/generator.hpp"
-#include "compilation/handshake.hpp"
 #include "compilation/library.hpp"
 #include "compilation/pack_file.hpp"
+#include "compilation/protocol.hpp"
 #include "weir_generator_sources.hpp"
 
 namespace weir::compilation {

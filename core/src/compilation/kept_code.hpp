@@ -20,4 +20,7 @@ std::string encode_kept(const codegen::CodeObject& object, std::uint64_t lines);
 std::optional<codegen::CodeObject> decode_kept(std::string_view bytes, std::uint64_t lines,
                                                std::size_t tasks);
 
+/// Removes the source lines from generated code, so that debuggers do not show those of another program.
+void remove_source_lines(codegen::CodeObject& object);
+
 }  // namespace weir::compilation

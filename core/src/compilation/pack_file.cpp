@@ -10,7 +10,7 @@
 
 #include "compilation/archive.hpp"
 #include "compilation/fields.hpp"
-#include "compilation/handshake.hpp"
+#include "compilation/protocol.hpp"
 
 namespace weir::compilation {
 

@@ -11,7 +11,7 @@
 #include <new>
 #include <string>
 
-#include "compilation/message.hpp"
+#include "compilation/protocol.hpp"
 #include "compilation/request.hpp"
 
 namespace weir::compilation {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compilation/message.hpp"
+#include "compilation/protocol.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+
+#include "weir_build_identity.hpp"
 
 namespace weir::compilation {
 namespace {
@@ -47,6 +49,10 @@ Transfer receive_all(int socket, char* bytes, std::size_t size, Clock::time_poin
 }
 
 }  // namespace
+
+std::string_view greeting() {
+  return build_greeting;
+}
 
 Transfer send_message(int socket, std::string_view bytes, Clock::time_point until) {
   const std::uint64_t size = bytes.size();
