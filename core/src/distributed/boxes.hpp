@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of an array in device memory: their places, copies of them, and messages with them.
+// Boxes of an array in device memory: their places, copies of them, messages with them, and transfers of
+// parts of an array between ranks.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <weir/distributed.hpp>
 
@@ -66,5 +68,27 @@ class BoxMessages {
   std::vector<AnyArray> packed_;
   std::vector<Unpacking> unpackings_;
 };
+
+/// An array of which each rank holds a box, and this rank's memory of it.
+struct Pieces {
+  AnyArrayView memory;                      ///< not read where this rank's box is empty
+  Indices origin{};                         ///< the index in the whole array of the first element of `memory`
+  std::function<Box(std::uint32_t)> box{};  ///< of a rank, in indices of the whole array
+};
+/// The elements that each rank owns.
+Pieces pieces_of(const AnyDistributed& x);
+/// The whole array on one rank.
+Pieces pieces_on(std::uint32_t root, const AnyArrayView& whole, const AnyDistributed& like);
+
+/// Ranks [begin, end).
+struct RankRange {
+  std::uint32_t begin, end;
+};
+
+/// Submits: `to` receives the elements that the ranks hold in `from`. No two ranks hold an element in `from`;
+/// elements that none holds do not change. A rank's own elements are copied on its device. The boxes of ranks
+/// outside `among`, which contains this rank, do not meet its own.
+void transfer(const Communicator& world, const StreamRef& stream, const Pieces& from, const Pieces& to,
+              const RankRange& among);
 
 }  // namespace weir::distributed

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "distributed/boxes.hpp"
 #include "distributed/cut_check.hpp"
-#include "distributed/transfer.hpp"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 // Elements of an array in row-major order, from cuts along any dimensions.
 #pragma once
 
-#include "distributed/transfer.hpp"
+#include "distributed/boxes.hpp"
 
 namespace weir::distributed {
 
