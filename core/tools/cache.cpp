@@ -19,7 +19,7 @@
 #include "cache/statistics.hpp"
 #include "command.hpp"
 #include "compilation/cache_policy.hpp"
-#include "control_characters.hpp"
+#include "foreign_text.hpp"
 #include "kernel_file.hpp"
 
 namespace weir::tool {

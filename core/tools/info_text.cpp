@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control_characters.hpp"
+#include "foreign_text.hpp"
 #include "info_report.hpp"
 
 namespace weir::tool {

@@ -10,7 +10,7 @@
 #include <vector>
 #include <weir/error.hpp>
 
-#include "driver/table_head.hpp"
+#include "driver/table.hpp"
 
 namespace weir {
 

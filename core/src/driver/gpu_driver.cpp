@@ -7,9 +7,8 @@
 #include <cstring>
 #include <weir/error.hpp>
 
-#include "driver/bounded.hpp"
 #include "driver/table.hpp"
-#include "driver/table_head.hpp"
+#include "foreign_text.hpp"
 
 namespace weir {
 namespace {

@@ -8,8 +8,8 @@
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
-#include "control_characters.hpp"
 #include "dsl/names.hpp"
+#include "foreign_text.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::detail {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "control_characters.hpp"
 #include "files/contents.hpp"
+#include "foreign_text.hpp"
 
 namespace weir {
 namespace {

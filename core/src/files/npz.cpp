@@ -2,9 +2,9 @@
 // NumPy's .npz files: zip archives of .npy files.
 #include <string_view>
 
-#include "control_characters.hpp"
 #include "files/contents.hpp"
 #include "files/zip.hpp"
+#include "foreign_text.hpp"
 
 namespace weir {
 namespace {

@@ -10,8 +10,8 @@
 #include <new>
 #include <weir/error.hpp>
 
-#include "control_characters.hpp"
 #include "files/contents.hpp"
+#include "foreign_text.hpp"
 
 namespace weir::files {
 namespace {

@@ -2,10 +2,12 @@
 // The kinds of plugins: how each is named in messages, found and versioned.
 #pragma once
 
+#include <weir/communicator.h>
+#include <weir/driver.h>
+
 #include <cstdint>
 #include <string_view>
 #include <weir/drivers.hpp>
-#include <weir/export.hpp>
 
 namespace weir {
 
@@ -17,6 +19,14 @@ struct PluginTerms {
   std::uint32_t abi_min, abi_max;
 };
 
-WEIR_API const PluginTerms& terms_of(PluginKind kind) noexcept;
+inline const PluginTerms& terms_of(PluginKind kind) noexcept {
+  static constexpr PluginTerms driver{
+      "driver",        "drivers", "WEIR_DRIVER_PATH", WEIR_DRIVER_ENTRY_NAME, WEIR_ABI_VERSION(1, 0),
+      WEIR_ABI_CURRENT};
+  static constexpr PluginTerms communicator{"communicator",           "communicators",
+                                            "WEIR_COMMUNICATOR_PATH", WEIR_COMMUNICATOR_ENTRY_NAME,
+                                            WEIR_ABI_VERSION(1, 0),   WEIR_COMMUNICATOR_CURRENT};
+  return kind == PluginKind::driver ? driver : communicator;
+}
 
 }  // namespace weir

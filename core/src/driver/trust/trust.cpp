@@ -17,12 +17,37 @@
 #include <vector>
 
 #include "driver/trust/file_rights.hpp"
-#include "driver/trust/user_namespace.hpp"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr uid_t usual_overflow_user = 65534;
+
+// Reads the first bytes of a file in /proc into `text`. Returns false when the file cannot be read.
+template <std::size_t N>
+bool read_start(const char* path, char (&text)[N]) {
+  const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file.get() < 0 ? -1 : ::read(file.get(), text, N - 1);
+  if (size < 0) return false;
+  text[size] = '\0';
+  return true;
+}
+
+/// The id that the kernel reports for every user that the user namespace of this process does not map.
+/// Returns nothing when it maps all users, or when /proc is not mounted. A process whose own user is unmapped
+/// has this id too.
+std::optional<uid_t> unmapped_user() {
+  char text[128];
+  if (!read_start("/proc/self/uid_map", text)) return std::nullopt;
+  std::uint32_t first = 1, outside = 1, count = 0;
+  const bool one_range = std::sscanf(text, "%u %u %u", &first, &outside, &count) == 3;
+  if (one_range && first == 0 && count == UINT32_MAX) return std::nullopt;
+  uid_t overflow = usual_overflow_user;
+  if (read_start("/proc/sys/kernel/overflowuid", text)) std::sscanf(text, "%u", &overflow);
+  return overflow;
+}
 
 // The number of links that Linux follows in one path.
 constexpr int max_links = 40;

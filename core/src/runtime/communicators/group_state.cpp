@@ -9,7 +9,7 @@
 #include <span>
 #include <weir/sdk/thread.hpp>
 
-#include "driver/bounded.hpp"
+#include "foreign_text.hpp"
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <weir/sdk/thread.hpp>
 
-#include "driver/bounded.hpp"
+#include "foreign_text.hpp"
 #include "runtime/programs/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
 

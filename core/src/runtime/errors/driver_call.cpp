@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "driver/bounded.hpp"
+#include "foreign_text.hpp"
 
 namespace weir {
 namespace {
