@@ -4,22 +4,65 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <span>
 #include <vector>
 #include <weir/communicator.hpp>
 
-#include "runtime/communicators/direct_operation.hpp"
 #include "runtime/communicators/group_state.hpp"
 #include "runtime/devices/device_state.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir {
 namespace {
 
 using detail::GroupState;
+using detail::live;
 using detail::memory_at;
-using detail::OperandFunction;
-using detail::Operands;
+using detail::MemoryBlock;
 using detail::Staged;
+using detail::StreamState;
+using detail::Submission;
+using detail::SubmissionSequence;
+
+/// The memory of a call, in the order of its arrays: on the host without a stream, else on the device.
+struct Operands {
+  std::vector<weir_memory> sent, received;
+  const weir_communicator_stream* stream;
+};
+using OperandFunction =
+    std::function<weir_result(const Operands&, const weir_communicator_table&, weir_group, weir_status*)>;
+
+weir_memory memory_on(const AnyArrayView& view, StreamState& stream, const char* driver) {
+  const MemoryBlock& block = use_on(view, stream, [] { return std::string("the array"); });
+  return {driver, block.allocation, view.offset(), reinterpret_cast<void*>(block.address + view.offset())};
+}
+
+/// Submits the call in the order of `stream`, whose device the group takes. Returns false if the communicator
+/// does not support the operation, on all ranks alike. Throws Error with the failure of the group.
+bool submit_directly(GroupState& group, const StreamRef& on, std::span<const AnyArrayView> sent,
+                     std::span<const AnyArrayView> received, const OperandFunction& function) {
+  StreamState& stream = live(on);
+  for (const AnyArrayView& view : sent) live(view);
+  for (const AnyArrayView& view : received) live(view);
+  throw_failure(stream);
+  const char* const driver = stream.device.driver().name().c_str();
+  const weir_communicator_stream named{sizeof named, driver, on.native_handle()};
+  Operands operands{{}, {}, &named};
+  // Not under the submission lock: the call may wait for other ranks, at most the group's limit.
+  const SubmissionSequence sequence(stream);
+  for (const AnyArrayView& view : sent) operands.sent.push_back(memory_on(view, stream, driver));
+  for (const AnyArrayView& view : received) operands.received.push_back(memory_on(view, stream, driver));
+  const bool supported =
+      group.call_directly([&](const weir_communicator_table& table, weir_group handle, weir_status* status) {
+        return function(operands, table, handle, status);
+      });
+  const Submission submission(stream);
+  stream.note_submission();
+  return supported;
+}
 
 std::uint32_t scalar_of(const AnyArrayView& values) {
   switch (values.element().scalar) {
@@ -67,7 +110,7 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
   group.check();
   const Device device = stream.device();
   if (group.size() > 1) device.state()->streams.note_ranks();
-  if (group.takes_memory_of(device) && detail::submit_directly(group, stream, sent, received, function))
+  if (group.takes_memory_of(device) && submit_directly(group, stream, sent, received, function))
     return;
   const bool callbacks = group.may_wait_in_callback(device);
   const auto staged = std::make_shared<const Staged>(group.staging, device, sent, received);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <concepts>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,9 +15,24 @@
 #include <weir/error.hpp>
 
 #include "driver/gpu_driver.hpp"
-#include "runtime/modules/kernel_origin.hpp"
 
 namespace weir {
+
+/// Name and source location of a kernel, for errors of a device. Interned: equal origins are one object,
+/// which lives as long as the process.
+struct KernelOrigin {
+  std::string name;
+  std::string file;        ///< source file of the launched loop; empty when unknown
+  std::uint32_t line = 0;  ///< 0 when unknown
+
+  friend auto operator<=>(const KernelOrigin&, const KernelOrigin&) = default;
+};
+
+const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file = {},
+                                  std::uint32_t line = 0);
+
+/// "'name'", or "'name' (file:line)".
+std::string describe(const KernelOrigin& origin);
 
 /// Calls slots of one device's driver. `doing` is a phrase such as "copy 64 bytes to the device", or a
 /// function that returns one, called on failure only.

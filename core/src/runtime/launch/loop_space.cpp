@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The iterations of loops, and the bytes of tasks in profiles, which follow from them.
 #include "runtime/launch/loop_space.hpp"
 
 #include <algorithm>
@@ -86,6 +87,24 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
     space.known = true;
   }
   return space;
+}
+
+std::uint64_t memory_traffic(const passes::Plan& plan, const passes::PlannedTask& task,
+                             const LaunchValues& values) noexcept {
+  const bool loop =
+      task.task.kind == ir::TaskKind::parallel || task.task.kind == ir::TaskKind::reduce_partial;
+  const LoopSpace space = loop ? loop_space(plan, task, values) : LoopSpace{};
+  std::uint64_t sum = 0;
+  for (const passes::ArrayTraffic& array : task.traffic) {
+    const std::uint64_t whole = values.arguments[array.parameter].array->size_bytes();
+    const auto moved = [&](std::uint32_t bytes) {
+      if (bytes == 0 || space.count == 0) return std::uint64_t{0};
+      const bool all = bytes == passes::ArrayTraffic::whole || !space.known || space.count > whole / bytes;
+      return all ? whole : space.count * bytes;
+    };
+    sum += moved(array.read) + moved(array.written);
+  }
+  return sum;
 }
 
 }  // namespace weir::detail

@@ -5,10 +5,12 @@
 
 #include <weir/driver.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
-#include "runtime/memory/stream_cache.hpp"
+#include "runtime/memory/size_class.hpp"
 #include "runtime/streams/last_launch.hpp"
 #include "runtime/streams/submission_lock.hpp"
 
@@ -23,6 +25,7 @@ inline constexpr std::uint32_t max_streams = 4096;  ///< per device, at the same
 struct DeviceState;
 struct EventState;
 struct GridBarriers;
+struct MemoryBlock;
 struct PrintBuffer;
 struct StreamRecord;
 struct StreamRecords;
@@ -63,6 +66,15 @@ struct StreamLease {
   std::atomic<bool> failed{false};          ///< possibly broken; replaced on the next lease
   /// Of a caller: the slots of leased streams that were joined into it since the host last waited, as bits.
   std::atomic<std::uint64_t> joined_streams{0};
+};
+
+/// Freed memory blocks used on one stream only; later work of that stream may reuse them at once.
+struct StreamCache {
+  std::mutex mutex;  // held for a few instructions, never during a driver call
+  std::array<MemoryBlock*, size_class_count> lists{};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> granted{0};  ///< bytes for which the pool's limit was checked
+  std::uint64_t allocations = 0;
 };
 
 struct alignas(64) StreamState : StreamProgress {
