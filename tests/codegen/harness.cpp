@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "ir/parser.hpp"
-#include "ir/task_rules.hpp"
+#include "ir/rules.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::test {

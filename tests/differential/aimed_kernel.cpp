@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "aimed_long_bodies.hpp"
-#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
+#include "ir/rules.hpp"
 
 namespace weir::test {
 namespace {

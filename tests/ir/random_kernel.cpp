@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/determinism.hpp"
+#include "ir/rules.hpp"
 #include "random_operations.hpp"
 
 namespace weir::test {

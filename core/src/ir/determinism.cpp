@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/determinism.hpp"
-
 #include <map>
 #include <span>
 #include <string>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "ir/groups.hpp"
+#include "ir/rules.hpp"
 
 namespace weir::ir {
 namespace {

@@ -145,7 +145,7 @@ struct Options {
   bool no_fusion = false;       ///< each loop stays a separate task
   bool no_phases = false;       ///< short loops stay separate tasks, unless only the device can repeat them
   bool no_concurrency = false;  ///< only the stream blocks of a `region` run at the same time
-  bool deterministic = false;   ///< atomics have equal results in every order; see determinism.hpp
+  bool deterministic = false;   ///< atomics have equal results in every order; see determinism.cpp
   std::uint32_t min_resident_threads = 0;  ///< that a multiprocessor's registers hold; 0: no bound
   friend bool operator==(const Options&, const Options&) = default;
 };

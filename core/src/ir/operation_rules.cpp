@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/operation_rules.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,6 +6,7 @@
 
 #include "ir/groups.hpp"
 #include "ir/print_format.hpp"
+#include "ir/rules.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::ir {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/placement_rules.hpp"
-
 #include "ir/groups.hpp"
+#include "ir/rules.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::ir {

@@ -9,7 +9,7 @@
 #include <weir/element.hpp>
 
 #include "ir/groups.hpp"
-#include "ir/operation_rules.hpp"
+#include "ir/rules.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::ir {

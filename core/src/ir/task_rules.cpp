@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/task_rules.hpp"
-
 #include <algorithm>
+
+#include "ir/rules.hpp"
 
 namespace weir::ir {
 

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/determinism.hpp"
 #include "ir/groups.hpp"
-#include "ir/operation_rules.hpp"
-#include "ir/placement_rules.hpp"
 #include "ir/printer.hpp"
-#include "ir/task_rules.hpp"
+#include "ir/rules.hpp"
 
 namespace weir::ir {
 

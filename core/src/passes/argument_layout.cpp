@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ir/task_rules.hpp"
+#include "ir/rules.hpp"
 
 namespace weir::passes {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/forward.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "passes/draft.hpp"
+#include "passes/fuse.hpp"
 
 namespace weir::passes {
 

@@ -9,8 +9,6 @@
 #include "ir/prints.hpp"
 #include "ir/verifier.hpp"
 #include "passes/draft.hpp"
-#include "passes/forward.hpp"
-#include "passes/unroll.hpp"
 
 namespace weir::passes {
 

@@ -60,4 +60,17 @@ struct FusedKernel {
 /// Loops are merged up to a size at which they still fit the registers of a GPU; larger ones stay apart.
 FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const FusionAssumptions& known);
 
+// Steps of fuse() after the merges, in unroll.cpp and forward.cpp.
+
+/// In the merged loops of `kernel`, given by their first indices, writes out sequential loops with few
+/// iterations between constant bounds. Their indices become constants, so forward_stores() can distinguish
+/// elements. Values that one such loop stores and a later one loads then stay in registers.
+void unroll_loops(ir::Kernel& kernel, const MergedLoops& merged);
+
+/// In the merged loops of `kernel`, given by their first indices, replaces loads of elements whose value is
+/// known. It is known if the same iteration has stored or loaded it before, with nothing in between that
+/// could change it. Removes stores whose element the same block changes before anything reads it. Kernels
+/// that check bounds keep all loads, because each of them can fail.
+void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const FusionAssumptions& known);
+
 }  // namespace weir::passes

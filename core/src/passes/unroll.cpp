@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/unroll.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "ir/prints.hpp"
 #include "passes/draft.hpp"
+#include "passes/fuse.hpp"
 
 namespace weir::passes {
 

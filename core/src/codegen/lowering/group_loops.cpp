@@ -2,7 +2,6 @@
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
-#include "codegen/lowering/space.hpp"
 #include "codegen/targets/thread_model.hpp"
 #include "ir/groups.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <functional>
 
+#include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/reduction.hpp"
-#include "codegen/lowering/space.hpp"
 
 namespace weir::codegen {
 
@@ -46,15 +46,15 @@ void reduce_on_host(TaskFunction& f, const Reduction& how, const Iteration& arou
 /// Reduces the partial results to the result.
 void combine_chunks_on_host(TaskFunction& f, const Reduction& how, llvm::Value* chunks);
 
-/// For loops that count in an array (ir/counters.hpp). Calls `walk` for code that counts in memory of the
+/// For loops that count in an array (ir/additions.hpp). Calls `walk` for code that counts in memory of the
 /// block, or of a CPU's thread, and again for code that counts in the array. The array's extent and the
 /// length of the loop select the code at run time: private counters are used where adding them up costs less
 /// than they save. (private_counters.cpp)
 void count_privately(TaskFunction& f, const Iteration& around, const Space& space, std::uint32_t array,
                      const std::function<void(const Iteration&)>& walk);
 
-/// For loops whose iterations add floats to one element (ir/sums.hpp). Calls `walk` for code in which each
-/// thread adds in a register. After it, the threads of a block add their sums, and one of them adds the
+/// For loops whose iterations add floats to one element (ir/additions.hpp). Calls `walk` for code in which
+/// each thread adds in a register. After it, the threads of a block add their sums, and one of them adds the
 /// block's sum to the element. A CPU's thread adds numbers of f32 in f64, as its share may be long. Calls
 /// `walk` with `around` if the loop has no sums, or the launch may alias arrays. (private_sums.cpp)
 void sum_privately(TaskFunction& f, const Iteration& around, const ir::Statement& loop,

@@ -3,7 +3,7 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
-#include "codegen/lowering/space.hpp"
+#include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/task_loops.hpp"
 #include "codegen/lowering/threads/grid_barrier.hpp"
 #include "codegen/targets/thread_model.hpp"

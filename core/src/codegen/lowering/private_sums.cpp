@@ -5,7 +5,7 @@
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/threads/block_reduction.hpp"
 #include "codegen/targets/thread_model.hpp"
-#include "ir/sums.hpp"
+#include "ir/additions.hpp"
 
 namespace weir::codegen {
 

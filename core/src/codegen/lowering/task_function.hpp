@@ -14,7 +14,6 @@
 #include <weir/lowering.hpp>
 
 #include "codegen/debug_lines.hpp"
-#include "codegen/lowering/stack_frame.hpp"
 #include "codegen/lowering/task_arguments.hpp"
 #include "codegen/targets/device_model.hpp"
 #include "ir/ir.hpp"
@@ -23,10 +22,37 @@
 
 namespace weir::codegen {
 
+struct TaskFunction;
+
 /// The type of a value in registers; booleans are i1.
 llvm::Type* register_type(llvm::LLVMContext& context, ScalarType type);
 /// The type of a scalar in memory; booleans are i8.
 llvm::Type* memory_type(llvm::LLVMContext& context, ScalarType type);
+
+/// Stack storage of a task's locals, assigned to one iteration at a time.
+///
+/// Each local has one slot for each iteration that is lowered at the same time, such as the lanes of a
+/// packet. Iterations that are lowered one after the other reuse the slots, so that repeated lowering of a
+/// body needs no additional stack.
+class StackFrame {
+ public:
+  explicit StackFrame(std::uint32_t locals) : slots_(locals) {}
+
+  /// Storage for the local that `s` declares, which no other iteration uses until give_back().
+  llvm::AllocaInst* lend(TaskFunction& f, const ir::Statement& s, std::uint64_t threads);
+  void give_back(std::uint32_t local, const llvm::AllocaInst* storage);
+
+  /// Of all slots.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Slot {
+    llvm::AllocaInst* storage;
+    bool lent;
+  };
+  std::vector<std::vector<Slot>> slots_;  // by local
+  std::uint64_t bytes_ = 0;
+};
 
 struct TaskFunction {
   /// Declares the function, begins its entry block and loads its arguments.

@@ -6,9 +6,8 @@
 #include <weir/error.hpp>
 
 #include "codegen/lowering/threads/block_reduction.hpp"
-#include "codegen/lowering/threads/long_bodies.hpp"
 #include "codegen/lowering/threads/packets.hpp"
-#include "ir/counters.hpp"
+#include "ir/additions.hpp"
 #include "ir/groups.hpp"
 
 namespace weir::codegen {

@@ -6,11 +6,10 @@
 #include <weir/stream.hpp>
 
 #include "dsl/make_program.hpp"
-#include "ir/counters.hpp"
+#include "ir/additions.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
-#include "ir/sums.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"

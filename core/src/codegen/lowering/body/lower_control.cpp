@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured control, and the failures that end an iteration.
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/body/failure_report.hpp"
-#include "codegen/lowering/body/print_entry.hpp"
+#include "codegen/lowering/body/reports.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
 #include "ir/error_record.hpp"

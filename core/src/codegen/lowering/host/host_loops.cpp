@@ -4,7 +4,7 @@
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
-#include "ir/counters.hpp"
+#include "ir/additions.hpp"
 
 namespace weir::codegen {
 

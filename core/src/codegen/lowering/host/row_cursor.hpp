@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "codegen/lowering/space.hpp"
+#include "codegen/lowering/loops.hpp"
 
 namespace weir::codegen {
 

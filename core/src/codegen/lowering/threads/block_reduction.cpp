@@ -5,7 +5,6 @@
 
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/reduction.hpp"
-#include "codegen/lowering/space.hpp"
 #include "codegen/lowering/threads/moved_in_words.hpp"
 #include "codegen/lowering/threads/words.hpp"
 #include "codegen/targets/thread_model.hpp"

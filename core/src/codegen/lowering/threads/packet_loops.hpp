@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "codegen/lowering/space.hpp"
+#include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/words.hpp"
 
 namespace weir::codegen {

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "codegen/lowering/threads/staging.hpp"
+#include "ir/additions.hpp"
+#include "ir/groups.hpp"
 #include "ir/prints.hpp"
 
 namespace weir::codegen {
@@ -19,6 +21,16 @@ constexpr std::uint32_t max_width = 8;
 constexpr std::uint32_t cost_limit = 256;  // of a packet, in operations; beyond it, registers run out
 constexpr std::uint32_t loop_width = 2;    // more would leave too few threads for small spaces
 constexpr std::uint32_t loop_limit = 64;   // statements of a body with loops
+
+/// More than a loop has that is written by hand. Twenty merged loops of a simulator have about 4,000.
+constexpr std::size_t long_statements = 1000;
+
+std::size_t statements_of(const ir::Block& block) {
+  std::size_t sum = block.statements.size();
+  for (const ir::Statement& s : block.statements)
+    for (const ir::Block& body : s.bodies) sum += statements_of(body);
+  return sum;
+}
 
 }  // namespace
 
@@ -163,6 +175,14 @@ bool loads_several_rows(const ir::Statement& loop) {
 std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop,
                            const LaunchAssumptions& assumptions) {
   return loads_several_rows(loop) && accesses_wide(kernel, loop, assumptions) ? 2 : 1;
+}
+
+bool has_long_body(const ir::Kernel& kernel, const ir::Statement& loop,
+                   const LaunchAssumptions& assumptions) {
+  return loop.op == ir::Op::parallel && !ir::is_group_loop(loop) &&
+         statements_of(loop.bodies[0]) >= long_statements && packet_width(kernel, loop, assumptions) == 1 &&
+         !loads_several_rows(loop) && !has_staged_arrays(kernel, loop, assumptions) &&
+         !ir::counters_of(kernel, loop) && ir::sums_of(kernel, loop).empty();
 }
 
 }  // namespace weir::codegen

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets: consecutive iterations that one thread runs together. Its accesses then have the width that the
-// memory system prefers, or common values are loaded once.
+// memory system prefers, or common values are loaded once. Long iterations run in small blocks instead.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +33,10 @@ bool loads_several_rows(const ir::Statement& loop);
 /// H200 ran at 0.93 of nvcc's speed with one, 0.99 with two, 0.97 with four.
 std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop,
                            const LaunchAssumptions& assumptions);
+
+/// Whether an iteration of a parallel loop is long code, for example of many merged loops. Such loops run in
+/// blocks of the fewest threads. The iterations then use more multiprocessors, and a block whose threads use
+/// many registers leaves room for others. False for loops whose threads work together.
+bool has_long_body(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions);
 
 }  // namespace weir::codegen

@@ -4,14 +4,13 @@
 
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
-#include "codegen/lowering/threads/long_bodies.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
 #include "codegen/lowering/threads/staging.hpp"
 #include "codegen/lowering/threads/tiles.hpp"
 #include "codegen/targets/thread_model.hpp"
-#include "ir/counters.hpp"
+#include "ir/additions.hpp"
 #include "ir/task.hpp"
 
 namespace weir::codegen {
