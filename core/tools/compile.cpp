@@ -16,7 +16,7 @@
 
 #include "command.hpp"
 #include "kernel_file.hpp"
-#include "written_file.hpp"
+#include "tool_files.hpp"
 
 namespace weir::tool {
 namespace {

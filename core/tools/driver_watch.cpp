@@ -22,7 +22,7 @@
 #include <weir/error.hpp>
 
 #include "command.hpp"
-#include "installed.hpp"
+#include "tool_files.hpp"
 
 extern char** environ;
 

@@ -14,8 +14,8 @@
 
 #include "command.hpp"
 #include "folder_names.hpp"
-#include "installed.hpp"
 #include "near_words.hpp"
+#include "tool_files.hpp"
 
 namespace weir::tool {
 namespace {

@@ -15,8 +15,7 @@
 #include <weir/error.hpp>
 
 #include "command.hpp"
-#include "installed.hpp"
-#include "written_file.hpp"
+#include "tool_files.hpp"
 
 namespace weir::tool {
 namespace {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <iomanip>
 #include <iterator>
@@ -21,7 +22,6 @@
 
 #include "conditioning.hpp"
 #include "maps.hpp"
-#include "number_text.hpp"
 #include "progress.hpp"
 #include "ranks.hpp"
 #include "river.hpp"
@@ -36,6 +36,25 @@ constexpr float deepest_cut = 60;  // metres, limit for open_hollows
 /// meanwhile.
 constexpr std::chrono::minutes rank_limit{2};
 constexpr std::int64_t min_rows = 2;  // of a rank; maps need as many of the neighbours
+
+/// About three significant digits: 0.0123, 1.23, 123, 12345, 1.23e-08.
+std::string short_number(double value) {
+  char text[40];
+  const double size = std::abs(value);
+  if (size >= 1000 && size < 1e7)
+    std::snprintf(text, sizeof text, "%.0f", value);
+  else
+    std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+/// "42 s", "17 min", "2 h 49 min".
+std::string span_of_time(double seconds) {
+  const auto minutes = static_cast<long long>(seconds / 60);
+  if (seconds < 60) return std::to_string(static_cast<long long>(seconds)) + " s";
+  if (minutes < 60) return std::to_string(minutes) + " min";
+  return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
+}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

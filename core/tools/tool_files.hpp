@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing the files that subcommands produce.
+// Files that are installed with the `weir` command, and files that subcommands write.
 #pragma once
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -20,6 +21,16 @@ inline void write_file(const std::string& file, std::string_view bytes) {
   if (out) return;
   const std::string why = errno ? std::string(": ") + std::strerror(errno) : "";
   throw Error(ErrorCode::system, file + ": cannot write the file" + why + "; check the folder and the space");
+}
+
+/// The installation prefix of this program, valid after the tree has been moved.
+inline std::filesystem::path installation_prefix() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+}
+
+/// The folder of the installed documentation; exists only if the SDK is installed.
+inline std::filesystem::path documentation_folder() {
+  return installation_prefix() / WEIR_DATADIR "/doc/weir/docs";
 }
 
 }  // namespace weir::tool
