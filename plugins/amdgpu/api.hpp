@@ -122,4 +122,8 @@ struct Api {
   Code (*graph_set_fill)(void* executable, void* node, const FillNode* values);
 };
 
+/// The library's functions. Null before Hip::start has succeeded; optional ones may stay null. Versions are
+/// 10,000,000 * major + 100,000 * minor + patch.
+inline Api api{};
+
 }  // namespace weir::amdgpu

@@ -6,8 +6,8 @@
 #include <vector>
 #include <weir/sdk/vendor/driver.hpp>
 
+#include "api.hpp"
 #include "kernel_arguments.hpp"
-#include "library.hpp"
 
 namespace weir::amdgpu {
 
@@ -40,8 +40,6 @@ struct Hip {
   // stream.cpp
   static constexpr bool stream_destroy_waits = true;
   static void check_foreign_stream(Device& device, void* native);
-
-  // copy.cpp
   static constexpr std::size_t taken_at_once = 0;
   static constexpr std::uint64_t long_fill_seed = 1;  // HIP fills no columns of words
   static bool is_pinned(const void* memory) noexcept;
@@ -72,5 +70,14 @@ struct Hip {
   static Code put_copy(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphCopy& copy);
   static Code put_fill(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphFill& fill);
 };
+
+/// Replaces hipLaunchHostFunc, which libraries before HIP 5.3 lack.
+Code add_callback(void* stream, weir_host_callback callback, void* user);
+
+/// "6.3"
+std::string version_text(int version);
+
+/// "gfx90a:sramecc+:xnack-"
+std::string architecture_of(int device);
 
 }  // namespace weir::amdgpu

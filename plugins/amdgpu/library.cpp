@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // libamdhip64, opened when devices are first counted. Its name contains HIP's major version.
-#include "library.hpp"
-
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Streams of other libraries, host callbacks, and the kind of memory that copies use.
 #include <memory>
 #include <new>
 
@@ -15,6 +16,15 @@ struct Callback {
 void run_callback(void*, Code, void* what) {
   const std::unique_ptr<Callback> callback(static_cast<Callback*>(what));
   callback->function(callback->user);
+}
+
+/// Fails for memory unknown to HIP. Clears the error that HIP then records, because other code on this thread
+/// would read it.
+Code ask(const void* memory, PointerAttributes& out) noexcept {
+  const Code before = api.peek_last_error();
+  const Code code = api.pointer_attributes(&out, memory);
+  if (code != sdk::vendor::success && before == sdk::vendor::success) api.last_error();
+  return code == sdk::vendor::success && !out.device_pointer ? Code{invalid_device_pointer} : code;
 }
 
 }  // namespace
@@ -41,6 +51,18 @@ void Hip::check_foreign_stream(Device& device, void* native) {
   if (owner != device.context)
     sdk::fail(WEIR_ERROR_INVALID, "native is a hipStream_t of device %d; expected one of device %u", owner,
               device.index);
+}
+
+bool Hip::is_pinned(const void* memory) noexcept {
+  PointerAttributes found{};
+  return ask(memory, found) == sdk::vendor::success;
+}
+
+Code Hip::device_of(Address address, int* out) noexcept {
+  PointerAttributes found{};
+  const Code code = ask(reinterpret_cast<const void*>(address), found);
+  if (code == sdk::vendor::success) *out = found.device;
+  return code;
 }
 
 }  // namespace weir::amdgpu

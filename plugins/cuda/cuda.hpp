@@ -37,8 +37,6 @@ struct Cuda {
   // stream.cpp
   static constexpr bool stream_destroy_waits = false;
   static void check_foreign_stream(Device& device, void* native);
-
-  // copy.cpp
   static constexpr std::size_t taken_at_once = 64 * 1024;
   static constexpr std::uint64_t long_fill_seed = 8192;
   static bool is_pinned(const void* memory) noexcept;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Streams of other libraries, and the kind of memory that copies use.
 #include "cuda.hpp"
 
 namespace weir::cuda {
@@ -18,6 +19,13 @@ void Cuda::check_foreign_stream(Device& device, void* native) {
     sdk::fail(WEIR_ERROR_INVALID,
               "native is a CUstream of context %p; expected one of the primary context of device %u", context,
               device.index);
+}
+
+/// CUDA returns an error for ordinary memory.
+bool Cuda::is_pinned(const void* memory) noexcept {
+  unsigned type = 0;
+  return api.pointer_attribute(&type, pointer_memory_type, reinterpret_cast<Address>(memory)) ==
+         sdk::vendor::success;
 }
 
 }  // namespace weir::cuda

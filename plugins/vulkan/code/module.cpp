@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "code/cache_file.hpp"
-#include "code/pipeline_cache.hpp"
 #include "code/spirv.hpp"
 #include "driver.hpp"
 
