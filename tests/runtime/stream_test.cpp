@@ -371,6 +371,17 @@ TEST(Stream, CallsTheHostInOrder) {
   EXPECT_THAT(*order, ::testing::ElementsAre(1, 2));
 }
 
+// It would wait for itself.
+TEST(Stream, AHostCallbackCannotWaitForItsOwnStream) {
+  const Device device = open_real();
+  const Stream stream = device.create_stream();
+  const auto words = std::make_shared<std::string>();
+  stream.call_host(
+      [words, &stream] { *words = error_of(ErrorCode::invalid, [&] { stream.synchronize(); }); });
+  stream.synchronize();
+  EXPECT_THAT(*words, HasSubstr("a host callback waits for its own stream"));
+}
+
 // proves R35
 TEST(Stream, UseAfterDestructionIsAnError) {
   const Device device = open_real();

@@ -9,6 +9,7 @@
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/prints/print_buffer.hpp"
+#include "runtime/streams/host_callback.hpp"
 #include "runtime/streams/stream_manager.hpp"
 #include "runtime/streams/submission.hpp"
 
@@ -114,6 +115,10 @@ void StreamManager::synchronize(StreamState& stream) {
 }
 
 void StreamManager::synchronize(const StreamPin&, StreamState& stream) {
+  if (HostCallback::running_on() == &stream) [[unlikely]]
+    throw Error(ErrorCode::invalid,
+                "a host callback waits for its own stream, which continues only after the callback has "
+                "returned; wait on another thread");
   stream.unflushed.store(false,
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
