@@ -149,10 +149,12 @@ WEIR_REQUIREMENT(
             taken.emplace_back(i % 2 ? size : 2 * size);
             fill<std::uint8_t>(other, taken.back(), 0, size, 99);
           }
-          other.synchronize();
+          other.flush();
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for fills that do not wait
         }
         for (Gate& gate : gates) gate.open();
       }
+      other.synchronize();
       for (std::size_t i = 0; i < 2; ++i) {
         streams[i].synchronize();
         EXPECT_TRUE(same_bytes(hosts[i].bytes(), Bytes(count * size, 21)))
