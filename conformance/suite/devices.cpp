@@ -101,7 +101,10 @@ WEIR_REQUIREMENT(0, 09, Devices, TargetFeaturesHaveSigns,
   while (begin < features.size()) {
     const std::size_t end = std::min(features.find(',', begin), features.size());
     const std::string one = features.substr(begin, end - begin);
-    const bool has_sign = one.size() > 1 && (one[0] == '+' || one[0] == '-');
+    const auto is_sign = [](char c) { return c == '+' || c == '-'; };
+    // Features of hsaco are those of its target, such as sramecc+:xnack-.
+    const bool of_target = std::string_view(info().code_targets[0].format) == "hsaco" && is_sign(one.back());
+    const bool has_sign = one.size() > 1 && (is_sign(one[0]) || of_target);
     if (!has_sign || one.find_first_of(" \t") != std::string::npos)
       FAIL() << "device_get_info sets target_features to '" << features << "', in which '" << one
              << "' is no feature; driver.h: LLVM's -mattr, such as +avx2,-sse4a";

@@ -142,8 +142,10 @@ WEIR_REQUIREMENT(
           joined_freed = true;
         });
         (void)never([&] { return joined_freed.load(); });
+        // The first stream may wait for the second one, whose memory it took over.
         gates[first_goes_on ? 0 : 1].open();
-        streams[first_goes_on ? 0 : 1].synchronize();
+        streams[first_goes_on ? 0 : 1].flush();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
         if (joined_freed) {
           for (int i = 0; i < count; ++i) {
             taken.emplace_back(i % 2 ? size : 2 * size);

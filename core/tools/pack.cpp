@@ -57,22 +57,30 @@ int list_pack(const PackOptions& options) {
              pack.maker());
   if (!pack.usable())
     fmt::print("Another build of Weir made this pack. This one generates the code of its kernels anew.\n");
-  std::size_t next = 0, damaged = 0;
+  std::size_t next = 0, damaged = 0, damaged_texts = 0;
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
     std::string words;
+    bool unreadable = false;
     try {
       words = parameters_of(pack.program(kernel));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::out_of_memory) throw;
-      words = "...";  // its text is damaged, or of another version
+      words = "...";
+      unreadable = true;
     }
-    fmt::print("{}({})\n", kernels[kernel], words);
+    // Another build's text may be of another version.
+    const bool text_damaged = unreadable && pack.usable();
+    damaged_texts += text_damaged;
+    fmt::print("{}({}){}\n", kernels[kernel], words, text_damaged ? "  text damaged" : "");
     damaged += list_code(code, kernel, next);
   }
-  if (damaged == 0) return 0;
-  fmt::print("{} of {} pieces of code are damaged and are not used; make the pack again\n", damaged,
-             code.size());
-  return 1;
+  if (damaged_texts != 0)
+    fmt::print("the texts of {} of {} kernels are damaged; make the pack again\n", damaged_texts,
+               kernels.size());
+  if (damaged != 0)
+    fmt::print("{} of {} pieces of code are damaged and are not used; make the pack again\n", damaged,
+               code.size());
+  return damaged == 0 && damaged_texts == 0 ? 0 : 1;
 }
 
 const Command pack_command(

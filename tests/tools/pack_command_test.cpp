@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 #include <weir/files.hpp>
+#include <weir/pack.hpp>
 
 #include "places.hpp"
 #include "temporary_folder.hpp"
@@ -158,6 +161,39 @@ TEST_F(PackCommand, AnAbsentTargetIsCompiledOrNamed) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("kernel 'twice' has no code for device cpu:0"),
                                 HasSubstr("gpu.weirpack has it for ptx:sm_90"), HasSubstr("weir compile"),
                                 HasSubstr("or install weir-codegen")));
+}
+
+/// Alters one byte of a pack of one kernel, so that its contents and code are sound and its text is not.
+bool damage_text(const std::string& file) {
+  std::ostringstream read;
+  read << std::ifstream(file, std::ios::binary).rdbuf();
+  const std::string bytes = read.str();
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string altered = bytes;
+    altered[at] ^= 1;
+    std::ofstream(file, std::ios::binary) << altered;
+    try {
+      const Pack pack = Pack::examine(file);
+      if (!pack.usable() || !std::ranges::all_of(pack.code(), &PackedCode::sound)) continue;
+      try {
+        (void)pack.program(0);
+      } catch (const Error&) {
+        return true;
+      }
+    } catch (const Error&) {
+    }
+  }
+  return false;
+}
+
+// proves R32
+TEST_F(PackCommand, ADamagedTextIsNamed) {
+  make("k.weirpack", {path("twice.weir"), "--target", cpu});
+  ASSERT_TRUE(damage_text(path("k.weirpack")));
+  const ProgramResult list = weir({"pack", path("k.weirpack")});
+  EXPECT_EQ(list.status, 1);
+  EXPECT_THAT(list.out, AllOf(HasSubstr("twice(...)  text damaged"),
+                              HasSubstr("the texts of 1 of 1 kernels are damaged; make the pack again")));
 }
 
 // proves R32

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "driver.hpp"
 
 namespace opencl {
@@ -50,6 +52,9 @@ void Event::synchronize() {
 double Event::elapsed(Event& end) {
   const Owned<cl_event> from = mark(), to = end.mark();
   if (!from || !to) sdk::fail(WEIR_ERROR_INVALID, "%s was never recorded", from ? "end" : "start");
+  // Another thread may have recorded one again since both were found to be reached.
+  if (!is_reached(from.get(), reaching) || !is_reached(to.get(), reaching))
+    return std::numeric_limits<double>::quiet_NaN();
   return end_of(to) - end_of(from);
 }
 

@@ -4,6 +4,7 @@
 // results.
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "capabilities.hpp"
@@ -204,7 +205,9 @@ struct Slots {
           fail(WEIR_ERROR_INVALID, "%s was never recorded", which);
       }
       if (!start.query() || !end.query()) return false;
-      out = start.elapsed(end);
+      const double elapsed = start.elapsed(end);
+      if (std::isnan(elapsed)) return false;
+      out = elapsed;
       return true;
     });
   }

@@ -94,6 +94,7 @@
 //   - CONCURRENT_STREAMS: no function; info.recommended_streams states the number worth using.
 //   - TIMED_EVENTS: `record` of a `timed` event takes the time when the stream reaches it. `elapsed` is
 //     called only if both events are timed, recorded and reached.
+//     NaN means that an event was recorded again meanwhile and is not reached.
 //   - STREAM_ORDERED_ALLOCATION: `allocate` returns memory that later work of the stream may use, and `free`
 //     releases it when the stream reaches it. Neither blocks.
 //   - EXTERNAL_MEMORY: both functions `free` end an allocation of `wrap_memory` and do not change the memory.
