@@ -8,7 +8,8 @@ namespace weir::codegen {
 namespace {
 
 /// The divisor, or 1 where the division would be undefined. Neither operand may be poison in the condition.
-llvm::Value* safe_divisor(llvm::IRBuilder<>& at, llvm::Value* dividend, llvm::Value* divisor, bool is_signed) {
+llvm::Value* safe_divisor(llvm::IRBuilder<>& at, llvm::Value* dividend, llvm::Value* divisor,
+                          bool is_signed) {
   llvm::Value* refused = at.CreateIsNull(divisor);
   if (is_signed) {
     llvm::Type* const type = divisor->getType();

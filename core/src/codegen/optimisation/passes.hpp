@@ -60,10 +60,9 @@ class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
 };
 
 /// Moves integer divisions whose operands do not change in a loop out of it, though the loop may not reach
-/// them: the divisor becomes 1 where the division would be undefined. In a loop that LLVM 22
-/// vectorises, an address that depends on an unsigned one is right only if the first of the iterations reaches
-/// it (tests/evidence/llvm-division.md).
-/// Must run before vectorisation.
+/// them: the divisor becomes 1 where the division would be undefined. In a loop that LLVM 22 vectorises, an
+/// address that depends on an unsigned one is right only if the first of the iterations reaches it
+/// (tests/evidence/llvm-division.md). Must run before vectorisation.
 class InvariantDivisions : public llvm::PassInfoMixin<InvariantDivisions> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
