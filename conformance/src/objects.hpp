@@ -149,11 +149,12 @@ inline weir_external_memory external_memory(std::uint32_t kind, const void* begi
 }
 
 /// `size` bytes of `owner` from byte `offset` on, as external memory.
-inline Memory wrapped(const Memory& owner, std::uint64_t offset, std::uint64_t size) {
+inline Memory wrapped(const Memory& owner, std::uint64_t offset, std::uint64_t size,
+                      weir_device on = device()) {
   const auto* const begin = reinterpret_cast<const void*>(owner.info().device_address + offset);
   const weir_external_memory memory = external_memory(WEIR_EXTERNAL_DEVICE, begin, size);
   Memory made(weir_allocation{});
-  call(table().memory_wrap, device(), &memory, made.out());
+  call(table().memory_wrap, on, &memory, made.out());
   return made;
 }
 

@@ -394,8 +394,7 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
           << "memory_get_info, memory_free, memory_allocate of 4096 bytes, device_get_memory, device_open, "
              "device_close, and creates and destroys a stream and an event, which does not end. driver.h: a "
              "driver that blocks in one call must let calls on other threads proceed. Look first at the "
-             "locks "
-             "that "
+             "locks that "
           << slot << " holds while it waits";
       EXPECT_FALSE(allocated) << slot << " returned " << result_name(result)
                               << " before the memory that it needs was freed";

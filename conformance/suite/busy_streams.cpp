@@ -17,11 +17,8 @@ WEIR_REQUIREMENT(
     2, 27, Streams, QuestionsWaitForNoWork,
     "memory_get_info, memory_wrap, kernel_get_info, kernel_max_cooperative_blocks and code_compile return "
     "while work of a stream is held.") {
-  std::optional<Kernel> kernel;
-  try {
-    kernel.emplace("iota");
-  } catch (const Unsupported&) {  // the questions about memory are left
-  }
+  // Without a kernel, the questions about memory are left.
+  const std::optional<Kernel> kernel = kernel_if_any("iota");
   const Memory memory(4096);
   const Stream stream;
   Gate gate;
@@ -34,9 +31,7 @@ WEIR_REQUIREMENT(
   (void)memory.info();
   if (has(WEIR_CAP_EXTERNAL_MEMORY)) (void)wrapped(memory, 0, 64);
   if (kernel) {
-    weir_kernel_info resources{};
-    resources.struct_size = sizeof resources;
-    call(table().kernel_get_info, kernel->handle(), &resources);
+    (void)info_of(*kernel);
     if (has(WEIR_CAP_COOPERATIVE_LAUNCH)) {
       std::uint32_t blocks = 0;
       call(table().kernel_max_cooperative_blocks, kernel->handle(), 1u, 0u, &blocks);
@@ -148,8 +143,7 @@ WEIR_REQUIREMENT(
           << start_priority << " and waited for, and then end on one of priority " << end_priority
           << ", within " << limit
           << " nanoseconds of the host's clock. driver.h: exact to 100,000. Look first at which clock the "
-             "time "
-             "stamps of each stream come from";
+             "time stamps of each stream come from";
     }
 }
 

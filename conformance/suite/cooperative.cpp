@@ -128,11 +128,7 @@ WEIR_REQUIREMENT(
   EXPECT_GE(small, info().multiprocessors) << "of the whole device, or of one multiprocessor?";
   EXPECT_EQ(max_blocks(ring, 1), small);
   EXPECT_LE(max_blocks(ring, 1, info().max_shared_bytes / 4), small);
-  weir_kernel_info filled{};
-  filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, ring.handle(), &filled);
-  EXPECT_LE(max_blocks(ring, filled.max_block_threads ? filled.max_block_threads : info().max_block_threads),
-            small);
+  EXPECT_LE(max_blocks(ring, max_threads(ring)), small);
   EXPECT_EQ(max_blocks(ring, 1), small) << "after calls for other blocks";
   if (!has(WEIR_CAP_HOST_CALLBACK)) return;
   const Stream stream;
@@ -158,10 +154,7 @@ WEIR_REQUIREMENT(
   refuse(0, 0);
   refuse(info().max_block_threads + 1, 0);
   if (info().max_shared_bytes < ~0u) refuse(1, info().max_shared_bytes + 1);
-  weir_kernel_info filled{};
-  filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, ring.handle(), &filled);
-  EXPECT_GE(max_blocks(ring, 1, info().max_shared_bytes - filled.shared_bytes), 1u)
+  EXPECT_GE(max_blocks(ring, 1, max_dynamic_bytes(ring)), 1u)
       << "a block may have as many shared bytes as the device allows";
 }
 

@@ -208,10 +208,7 @@ WEIR_REQUIREMENT(
   needs(WEIR_CAP_GRAPHS);
   const Kernel shared("shared");
   const Stream stream;
-  weir_kernel_info resources{};
-  resources.struct_size = sizeof resources;
-  call(table().kernel_get_info, shared.handle(), &resources);
-  const std::uint32_t max_bytes = info().max_shared_bytes - resources.shared_bytes;
+  const std::uint32_t max_bytes = max_dynamic_bytes(shared);
   std::vector<std::uint32_t> sizes = {0,        1, 63, 64, 4095, 4096, 4097, max_bytes / 2, max_bytes - 1,
                                       max_bytes};
   std::erase_if(sizes, [&](std::uint32_t size) { return size > max_bytes; });

@@ -149,15 +149,6 @@ WEIR_REQUIREMENT(1, 54, Fills, PatternsLieAnywhere,
     }
 }
 
-/// The kernel, or none if it cannot be made for the device.
-std::optional<Kernel> kernel_if_any(const char* name) {
-  try {
-    return std::optional<Kernel>(std::in_place, name);
-  } catch (const Unsupported&) {
-    return std::nullopt;
-  }
-}
-
 /// Submits one kind of work 499 times to a stream that is held.
 template <class Submit>
 void submit_hundreds(const char* what, const Submit& submit) {

@@ -248,10 +248,7 @@ WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
     refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(there));
   if (!has(WEIR_CAP_EXTERNAL_MEMORY) || !has(WEIR_CAP_DEVICE_ADDRESS)) return;
-  const weir_external_memory described{sizeof described, WEIR_EXTERNAL_DEVICE, there.info().device_address,
-                                       64};
-  Memory external(weir_allocation{});
-  call(table().memory_wrap, other, &described, external.out());
+  const Memory external = wrapped(there, 0, 64, other);
   refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(external), none, size,
           static_cast<const void*>(host), 1u);
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
@@ -274,10 +271,7 @@ WEIR_REQUIREMENT(4, 32, PeerCopies, EachDeviceHasItsOwnMemory,
                                 << " are allocated and written; device_get_memory reports " << free
                                 << " as free. Look first at which device it asks";
   if (!has(WEIR_CAP_EXTERNAL_MEMORY) || !has(WEIR_CAP_DEVICE_ADDRESS)) return;
-  const weir_external_memory described{sizeof described, WEIR_EXTERNAL_DEVICE, memory.info().device_address,
-                                       4096};
-  Memory external(weir_allocation{});
-  call(table().memory_wrap, other, &described, external.out());
+  const Memory external = wrapped(memory, 0, 4096, other);
   fill<std::uint8_t>(stream, external, 0, 4096, 7);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(read_through(stream, memory, 0, 4096), Bytes(4096, 7)))

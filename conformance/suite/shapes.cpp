@@ -18,13 +18,6 @@ std::uint32_t volume(const Shape& sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
 
-/// The threads that a launch of `kernel` may have.
-std::uint32_t max_threads(const Kernel& kernel) {
-  weir_kernel_info filled{};
-  filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, kernel.handle(), &filled);
-  return filled.max_block_threads ? filled.max_block_threads : info().max_block_threads;
-}
 bool fits(const Kernel& kernel, const Shape& block) {
   for (int i = 0; i < 3; ++i)
     if (block[i] > info().max_block[i]) return false;
@@ -248,19 +241,12 @@ void expect_shared(const Kernel& shared, const Stream& stream, std::uint32_t byt
            "another number). Look first at where the memory of a block comes from, and how it grows";
 }
 
-std::uint32_t static_shared_bytes(const Kernel& kernel) {
-  weir_kernel_info filled{};
-  filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, kernel.handle(), &filled);
-  return filled.shared_bytes;
-}
-
 WEIR_REQUIREMENT(3, 54, Shapes, DynamicSharedMemoryOfEverySize,
                  "A block has all the dynamic shared memory that its launch asks for, from 0 bytes to the "
                  "device's limit, in sizes that grow and shrink.") {
   const Kernel shared("shared");
   const Stream stream;
-  const std::uint32_t max_bytes = info().max_shared_bytes - static_shared_bytes(shared);
+  const std::uint32_t max_bytes = max_dynamic_bytes(shared);
   std::vector<std::uint32_t> sizes = {0, 1};
   for (std::uint32_t size = 2; size < max_bytes && size; size *= 2)
     sizes.insert(sizes.end(), {size - 1, size, size + 1});
@@ -278,7 +264,7 @@ WEIR_REQUIREMENT(3, 55, Shapes, DynamicSharedMemoryPastTheLimitIsInvalid,
   const Kernel shared("shared");
   const Memory out = Memory::of(std::vector<std::int64_t>{-9});
   const Stream stream;
-  const std::uint32_t max_bytes = info().max_shared_bytes - static_shared_bytes(shared);
+  const std::uint32_t max_bytes = max_dynamic_bytes(shared);
   for (const std::uint32_t bytes : {max_bytes + 1, max_bytes + 64, 2 * max_bytes, ~0u}) {
     if (bytes <= max_bytes) continue;
     Arguments values = arguments(out, std::int64_t{0});

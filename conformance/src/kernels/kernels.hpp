@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "objects.hpp"
@@ -111,5 +112,32 @@ class Kernel {
 
 /// The kernel's parameters in the ABI's form, for the device under test.
 std::vector<weir_parameter> parameters_of(const KernelText& kernel);
+
+/// The kernel, or none if it cannot be made for the device.
+inline std::optional<Kernel> kernel_if_any(const char* name) {
+  try {
+    return std::optional<Kernel>(std::in_place, name);
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
+/// What kernel_get_info returns for it.
+inline weir_kernel_info info_of(const Kernel& kernel) {
+  weir_kernel_info filled{};
+  filled.struct_size = sizeof filled;
+  call(table().kernel_get_info, kernel.handle(), &filled);
+  return filled;
+}
+
+/// The threads that a block of `kernel` may have.
+inline std::uint32_t max_threads(const Kernel& kernel) {
+  const std::uint32_t own = info_of(kernel).max_block_threads;
+  return own ? own : info().max_block_threads;
+}
+/// The bytes of dynamic shared memory that a block of `kernel` may have.
+inline std::uint32_t max_dynamic_bytes(const Kernel& kernel) {
+  return info().max_shared_bytes - info_of(kernel).shared_bytes;
+}
 
 }  // namespace weir::conformance
