@@ -40,10 +40,11 @@ struct Options {
 };
 
 struct Mutant {
-  std::string manifest, name, rule;
-  std::vector<std::string> killers;  ///< numbers of requirements that failed
+  std::string manifest = {}, name = {}, rule = {};
+  std::vector<std::string> killers = {};  ///< numbers of requirements that failed
   bool ran = false;
-  double milliseconds = 0;
+  int runs = 0;             ///< until a test failed
+  double milliseconds = 0;  ///< of the last run
 };
 
 std::vector<Mutant> listed_mutants(const fs::path& manifest) {
@@ -55,11 +56,9 @@ std::vector<Mutant> listed_mutants(const fs::path& manifest) {
   const auto list = reinterpret_cast<void (*)(Tell, void*)>(dlsym(loaded, "weir_mutant_list"));
   if (!list) throw std::runtime_error(library.string() + " lists no mutants");
   std::vector<Mutant> mutants;
-  list(
-      [](const char* name, const char* rule, void* user) {
-        static_cast<std::vector<Mutant>*>(user)->push_back({{}, name, rule, {}, false, 0});
-      },
-      &mutants);
+  list([](const char* name, const char* rule,
+          void* user) { static_cast<std::vector<Mutant>*>(user)->push_back({.name = name, .rule = rule}); },
+       &mutants);
   for (Mutant& mutant : mutants) mutant.manifest = manifest.string();
   return mutants;
 }
@@ -103,6 +102,7 @@ void judge(const Options& options, Mutant& mutant, const std::string& level,
   }
   int status = 0;
   waitpid(child, &status, 0);
+  ++mutant.runs;
   mutant.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
   std::ifstream file(report / "conformance.json");
@@ -124,7 +124,7 @@ void keep_reliable(const Options& options, Mutant& mutant) {
   for (const std::string& test : mutant.killers) {
     bool always = true;
     for (int i = 0; i < 3 && always; ++i) {
-      Mutant again{mutant.manifest, mutant.name, mutant.rule, {}, false, 0};
+      Mutant again{.manifest = mutant.manifest, .name = mutant.name, .rule = mutant.rule};
       judge(options, again, "0-8", {test});
       always = !again.killers.empty();
     }
@@ -141,7 +141,7 @@ bool print_rates(const Options& options, const Mutant& mutant, const std::vector
   for (const std::string& test : tests) {
     unsigned found = 0;
     for (unsigned i = 0; i < options.repeat; ++i) {
-      Mutant again{mutant.manifest, mutant.name, mutant.rule, {}, false, 0};
+      Mutant again{.manifest = mutant.manifest, .name = mutant.name, .rule = mutant.rule};
       judge(options, again, "0-8", {test});
       found += !again.killers.empty();
     }
@@ -167,6 +167,15 @@ std::vector<std::string> unbroken(const Options& options, const std::vector<Muta
   for (const Mutant& mutant : mutants)
     for (const std::string& killer : mutant.killers) std::erase(left, killer);
   return left;
+}
+
+void print(const Mutant& mutant) {
+  std::string verdict = mutant.ran ? "SURVIVED" : "DID NOT RUN";
+  if (!mutant.killers.empty()) verdict = "killed by";
+  for (const std::string& killer : mutant.killers) verdict += " " + killer;
+  const std::string run = mutant.runs > 1 ? ", run " + std::to_string(mutant.runs) : "";
+  std::printf("%-40s %s (%.0f ms%s)\n", mutant.name.c_str(), verdict.c_str(), mutant.milliseconds,
+              run.c_str());
 }
 
 int run(const Options& options) {
@@ -213,17 +222,15 @@ int run(const Options& options) {
   for (unsigned i = 0; i < options.jobs; ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
 
+  for (const Mutant& mutant : mutants)
+    if (!mutant.killers.empty()) print(mutant);
   std::size_t survivors = 0;
   json table = json::object();
   for (const Mutant& mutant : mutants) {
-    std::string killers;
-    for (const std::string& killer : mutant.killers) killers += " " + killer;
-    if (mutant.killers.empty()) ++survivors;
-    std::printf(
-        "%-40s %s (%.0f ms)\n", mutant.name.c_str(),
-        mutant.killers.empty() ? (mutant.ran ? "SURVIVED" : "DID NOT RUN") : ("killed by" + killers).c_str(),
-        mutant.milliseconds);
     table[mutant.name] = mutant.killers;
+    if (!mutant.killers.empty()) continue;
+    ++survivors;
+    print(mutant);  // last, because a report of a failed test shows the end
   }
   for (const std::string& name : unlisted)
     std::printf("%-40s has no test in %s\n", name.c_str(), options.kills.c_str());
