@@ -134,10 +134,11 @@ void keep_reliable(const Options& options, Mutant& mutant) {
   mutant.killers = reliable;
 }
 
-/// Runs each of a mutant's tests alone `options.repeat` times and prints how often it failed. Returns false
-/// if fewer than 99 of 100 runs found the mutant.
-bool print_rates(const Options& options, const Mutant& mutant, const std::vector<std::string>& tests) {
-  bool reliable = true;
+/// Runs each of a mutant's tests alone `options.repeat` times and returns a line for each that says how often
+/// it failed. Clears `reliable` if fewer than 99 of 100 runs found the mutant.
+std::string rates(const Options& options, const Mutant& mutant, const std::vector<std::string>& tests,
+                  std::atomic<bool>& reliable) {
+  std::string lines;
   for (const std::string& test : tests) {
     unsigned found = 0;
     for (unsigned i = 0; i < options.repeat; ++i) {
@@ -145,12 +146,11 @@ bool print_rates(const Options& options, const Mutant& mutant, const std::vector
       judge(options, again, "0-8", {test});
       found += !again.killers.empty();
     }
-    std::printf("%-40s %s found it in %u of %u runs\n", mutant.name.c_str(), test.c_str(), found,
-                options.repeat);
-    std::fflush(stdout);
-    reliable = reliable && 100 * found >= 99 * options.repeat;
+    lines += mutant.name + " " + test + " found it in " + std::to_string(found) + " of " +
+             std::to_string(options.repeat) + " runs\n";
+    if (100 * found < 99 * options.repeat) reliable = false;
   }
-  return reliable;
+  return lines;
 }
 
 /// The requirements of the upper levels that no mutant has failed.
@@ -189,22 +189,22 @@ int run(const Options& options) {
     std::ifstream file(options.kills);
     known = json::parse(file);
   }
-  if (options.repeat) {
-    bool reliable = true;
-    for (const Mutant& mutant : mutants)
-      if (known.contains(mutant.name))
-        reliable =
-            print_rates(options, mutant, known[mutant.name].get<std::vector<std::string>>()) && reliable;
-    return reliable ? 0 : 1;
-  }
   std::vector<std::string> unlisted;
   std::atomic<std::size_t> next{0};
+  std::atomic<bool> reliable{true};
   std::mutex mutex;
   auto work = [&] {
     for (std::size_t i; (i = next++) < mutants.size();) {
       Mutant& mutant = mutants[i];
       std::vector<std::string> tests;
       if (known.contains(mutant.name)) tests = known[mutant.name].get<std::vector<std::string>>();
+      if (options.repeat) {
+        const std::string lines = rates(options, mutant, tests, reliable);
+        std::lock_guard lock(mutex);
+        std::fputs(lines.c_str(), stdout);
+        std::fflush(stdout);
+        continue;
+      }
       if (options.all) {
         judge(options, mutant, levels_for(options, tests), {});
       } else if (tests.empty()) {
@@ -221,6 +221,7 @@ int run(const Options& options) {
   std::vector<std::thread> workers;
   for (unsigned i = 0; i < options.jobs; ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
+  if (options.repeat) return reliable ? 0 : 1;
 
   for (const Mutant& mutant : mutants)
     if (!mutant.killers.empty()) print(mutant);

@@ -3,8 +3,11 @@
 // ordered by the stream. Each resource waits for an event and is released by a later call that may block.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "calls.hpp"
@@ -19,10 +22,11 @@ class Deferred {
  public:
   using Release = void (*)(Device<V>&, void* what) noexcept;
 
-  /// Calls release(device, what) after `stream` has passed the work submitted so far. The device's context
-  /// must be current. Throws, without effect, if the event cannot be recorded.
-  void add(Device<V>& device, void* stream, Release release, void* what) {
-    auto item = std::make_unique<Item>(Item{nullptr, release, what, nullptr});
+  /// Calls release(device, what) after `stream` has passed the work submitted so far. `frees` tells whether
+  /// wait_for_memory() waits for it. The device's context must be current. Throws, without effect, if the
+  /// event cannot be recorded.
+  void add(Device<V>& device, void* stream, bool frees, Release release, void* what) {
+    auto item = std::make_unique<Item>(Item{.release = release, .what = what, .frees = frees});
     device.check(V::calls().event_create(&item->event, event_disable_timing), "make an event");
     if (const Code code = V::calls().event_record(item->event, stream); code != success) {
       V::calls().event_destroy(item->event);
@@ -33,7 +37,7 @@ class Deferred {
 
   /// Like add(), but waits for an event that was already recorded; takes ownership of the event.
   void add_behind(void* event, Release release, void* what) {
-    keep(std::make_unique<Item>(Item{event, release, what, nullptr}));
+    keep(std::make_unique<Item>(Item{.event = event, .release = release, .what = what}));
   }
 
   /// Releases the resources that are due. The device's context must be current, in a call that may block.
@@ -54,6 +58,23 @@ class Deferred {
     release_all(device, due);
   }
 
+  /// Waits until the items added so far that free memory are due, and releases them. Returns false if there
+  /// are none. The device's context must be current.
+  bool wait_for_memory(Device<V>& device) noexcept {
+    std::uint64_t last = 0;
+    {
+      std::lock_guard lock(mutex_);
+      last = added_;
+    }
+    if (!frees_memory(last)) return false;
+    while (true) {
+      sweep(device);
+      if (!frees_memory(last)) return true;
+      // Another thread may release an item and destroy its event, so no call may wait for the event.
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
   /// Releases everything; the device must be idle or lost.
   void finish(Device<V>& device) noexcept {
     Item* all = nullptr;
@@ -66,14 +87,25 @@ class Deferred {
 
  private:
   struct Item {
-    void* event;
+    void* event = nullptr;
     Release release;
     void* what;
-    Item* next;
+    bool frees = false;
+    std::uint64_t number = 0;
+    Item* next = nullptr;
   };
+
+  /// Whether one of the first `last` items that were added is still to free memory.
+  bool frees_memory(std::uint64_t last) noexcept {
+    std::lock_guard lock(mutex_);
+    const Item* item = first_;
+    while (item && (!item->frees || item->number > last)) item = item->next;
+    return item;
+  }
 
   void keep(std::unique_ptr<Item> item) noexcept {
     std::lock_guard lock(mutex_);
+    item->number = ++added_;
     item->next = first_;
     first_ = item.release();
   }
@@ -88,6 +120,7 @@ class Deferred {
 
   std::mutex mutex_;
   Item* first_ = nullptr;
+  std::uint64_t added_ = 0;
 };
 
 }  // namespace weir::sdk::vendor

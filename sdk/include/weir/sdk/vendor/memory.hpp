@@ -74,7 +74,8 @@ Allocation<V>& finish(Fresh<Allocation<V>>& allocation, const weir_memory_option
   return allocation.publish();
 }
 
-/// Retries after releasing the pools' memory if memory is short; the failure's message states the size.
+/// If memory is short, retries after releasing the pool's memory, and again after pending deallocations. The
+/// failure's message states the size.
 template <class V, class Try>
 void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Try&& attempt) {
   Code code = attempt();
@@ -82,6 +83,7 @@ void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Tr
     device.pool.trim();
     code = attempt();
   }
+  while (code == out_of_memory && device.pool.wait(device)) code = attempt();
   if (code != success) [[unlikely]] {
     std::size_t free = 0, total = 0;
     V::calls().memory_get_info(&free, &total);
@@ -153,8 +155,8 @@ void free_ordered(Device<V>& device, void* stream, Allocation<V>& allocation) {
   if (allocation.origin == Allocation<V>::Origin::external)
     return Allocation<V>::give_back(device, &allocation);
   if (allocation.origin != Allocation<V>::Origin::pool)
-    return device.deferred.add(device, stream, &Allocation<V>::give_back, &allocation);
-  device.check(V::calls().memory_free_async(allocation.base, stream), "free memory in a stream's order");
+    return device.deferred.add(device, stream, true, &Allocation<V>::give_back, &allocation);
+  device.pool.free(device, allocation.base, stream);
   Pool<Allocation<V>>::of().give(allocation);
 }
 

@@ -3,8 +3,11 @@
 // private, and independent of the runtime's default pool, which other libraries use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "calls.hpp"
 
@@ -47,13 +50,48 @@ class MemoryPool {
     return V::calls().pool_allocate(out, size, native_, stream);
   }
 
+  /// Submits the deallocation. Throws, without effect, if it fails.
+  void free(Device<V>& device, Address address, void* stream) {
+    std::lock_guard lock(mutex_);
+    if (std::ranges::find(freeing_, stream) == freeing_.end()) freeing_.push_back(stream);
+    device.check(V::calls().memory_free_async(address, stream), "free memory in a stream's order");
+  }
+
+  /// To be called before `stream` is destroyed; wait() still waits for its deallocations. If they cannot be
+  /// noted, an allocation may fail although they are pending.
+  void forget(Device<V>& device, void* stream) noexcept try {
+    std::lock_guard lock(mutex_);
+    if (std::erase(freeing_, stream)) note(device, stream);
+  } catch (...) {
+  }
+
+  /// Waits for the deallocations submitted so far, and returns the pool's unused memory to the device.
+  /// Returns false if none was pending. Neither vendor promises that an allocation waits for them.
+  bool wait(Device<V>& device) {
+    {
+      std::lock_guard lock(mutex_);
+      for (; !freeing_.empty(); freeing_.pop_back()) note(device, freeing_.back());
+    }
+    if (!device.deferred.wait_for_memory(device)) return false;
+    trim();
+    return true;
+  }
+
   /// Returns the pool's unused memory to the device.
   void trim() noexcept {
     if (native_) V::calls().pool_trim(native_, 0);
   }
 
  private:
+  /// Lets the device wait for the deallocations of `stream`.
+  static void note(Device<V>& device, void* stream) {
+    device.deferred.add(
+        device, stream, true, [](Device<V>&, void*) noexcept {}, nullptr);
+  }
+
   void* native_ = nullptr;  // null if the device has no pools
+  std::mutex mutex_;
+  std::vector<void*> freeing_;  // streams with deallocations that wait() has not waited for
 };
 
 template <class V>

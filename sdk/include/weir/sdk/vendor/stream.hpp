@@ -35,8 +35,9 @@ struct Stream : StreamObject<Device<V>> {
 
   /// Does not wait: the stream is destroyed when its work is complete.
   void destroy() noexcept {
+    Current<V> current(*device, std::nothrow);
+    device->pool.forget(*device, native);
     if (owned) {
-      Current<V> current(*device, std::nothrow);
       if (!V::stream_destroy_waits || !destroy_later()) V::calls().stream_destroy(native);
     }
     Pool<Stream>::of().give(*this);
@@ -175,8 +176,8 @@ struct Stream : StreamObject<Device<V>> {
     if (V::calls().stream_query(native) != not_ready) return false;
     try {
       device->deferred.add(
-          *device, native, [](Device<V>&, void* stream) noexcept { V::calls().stream_destroy(stream); },
-          native);
+          *device, native, false,
+          [](Device<V>&, void* stream) noexcept { V::calls().stream_destroy(stream); }, native);
       return true;
     } catch (...) {
       return false;
