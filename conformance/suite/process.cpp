@@ -46,7 +46,7 @@ std::optional<int> end_of(pid_t child, const std::function<bool()>& may_run) {
   int status = 0;
   pid_t ended = 0;
   while ((ended = waitpid(child, &status, WNOHANG)) == 0 && may_run())
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
   if (ended != 0) return status;
   kill(child, SIGKILL);
   waitpid(child, &status, 0);
@@ -185,7 +185,7 @@ WEIR_REQUIREMENT(2, 26, Process, AForkedChildNeedsNoLockOfOtherThreads,
   std::jthread others[4];
   for (std::jthread& thread : others)
     thread = std::jthread([&](const std::stop_token& stopped) { use_the_driver(stopped, interruptions); });
-  for (int round = 0; round < (judged().thorough ? 600 : 60) && !HasFailure(); ++round) {
+  for (int round = 0; round < (judged().thorough ? 1000 : 200) && !HasFailure(); ++round) {
     use = round % uses;
     run_in_a_child(
         "while other threads called the driver",

@@ -88,12 +88,9 @@ void Scheduler::flush(Stream& stream) noexcept {
   if (wake) wake_worker();
 }
 
-// Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller
-// owns the stream and gives up the ownership. The streams that were resumed last are returned in `resumed`.
+// Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The thread has
+// the default floating-point environment. The caller owns the stream and gives up the ownership. The streams that were resumed last are returned in `resumed`.
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
-  // Threads of the host drain while they wait, and workers have the environment of the thread that created
-  // the first stream.
-  const sdk::DefaultFloatingPoint floating_point(sdk::DefaultFloatingPoint::Inside::keeps);
   const bool takes_turns = limit == Stream::no_mark;
   const std::uint64_t began = takes_turns ? __rdtsc() : 0;
   for (unsigned operations = 0;; ++operations) {
@@ -397,9 +394,12 @@ Scheduler::Claim Scheduler::claim_for(Stream& target, std::uint64_t mark) noexce
 }
 
 void Scheduler::wait(Stream& target, std::uint64_t mark) noexcept {
+  if (target.reached(mark)) return;
+  // Read before the stream is claimed, because the lock's latency hides that of reading the control words.
+  const sdk::DefaultFloatingPoint floating_point(sdk::DefaultFloatingPoint::Inside::keeps);
   Resumed resumed;
   std::uint64_t spin_began = 0;
-  while (!target.reached(mark)) {
+  do {
     if (const Claim claim = claim_for(target, mark); claim.stream) {
       publish_all(resumed);
       drain(*claim.stream, claim.limit, resumed);
@@ -428,7 +428,7 @@ void Scheduler::wait(Stream& target, std::uint64_t mark) noexcept {
     std::uint32_t expected = 0;
     signal.compare_exchange_strong(expected, sleeping, std::memory_order_acq_rel);
     while (signal.load(std::memory_order_acquire) != signalled) futex_wait(signal, sleeping, -1);
-  }
+  } while (!target.reached(mark));
   publish_all(resumed);
 }
 

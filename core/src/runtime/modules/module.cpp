@@ -89,7 +89,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
                 fmt::format("kernel '{}' expects {} arguments, found {}; pass one for each of its parameters",
                             kernel.name(), kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
-  std::memset(block, 0, kernel.argument_bytes);
+  if (kernel.argument_bytes) std::memset(block, 0, kernel.argument_bytes);
   std::byte* size_at = block + kernel.argument_bytes - kernel.sized * sizeof(std::uint64_t);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];
