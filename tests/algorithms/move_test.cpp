@@ -49,10 +49,10 @@ TEST(Move, AnIndexOutsideFailsTheStream) {
     const Array<std::int64_t> index = upload(stream, std::vector<std::int64_t>{0, outside, 1});
     gather(stream, x, index, result);
     EXPECT_THAT(thrown_by([&] { stream.synchronize(); }).what(),
-                testing::HasSubstr("every index is inside 'x'"));
+                testing::HasSubstr("a number in 'index' is outside 'x'"));
     scatter(stream, x, index, result);
     EXPECT_THAT(thrown_by([&] { stream.synchronize(); }).what(),
-                testing::HasSubstr("every index is inside 'result'"));
+                testing::HasSubstr("a number in 'index' is outside 'result'"));
   }
 }
 

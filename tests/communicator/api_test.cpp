@@ -144,6 +144,29 @@ TEST_P(RunRanks, ExchangeMovesManyArraysInOneStepAndCountsThem) {
   });
 }
 
+TEST(Exchange, RefusesReceivedArraysThatShareMemory) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array_of<int>(std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8});
+  const auto exchange = [&](std::span<const Message> sends, std::span<const Message> receives) {
+    return thrown_by([&] { world.exchange(stream, sends, receives); });
+  };
+  const auto part = [&](std::int64_t begin, std::int64_t end) { return Message{x.slice(begin, end), 0}; };
+  EXPECT_EQ(exchange({{part(0, 3)}}, {{part(2, 5)}}),
+            "exchange: the array received from rank 0 is expected to share no memory with the array sent to "
+            "rank 0, but does; receive into another array");
+  EXPECT_THAT(exchange({{part(2, 5)}}, {{part(0, 3)}}), HasSubstr("the array sent to rank 0 is expected"));
+  EXPECT_THAT(exchange({{part(0, 1), part(0, 1)}}, {{part(4, 5), part(4, 5)}}),
+              HasSubstr("received from rank 0 is expected to share no memory with the array received from"));
+  // A large range hides the end of a smaller one that begins after it.
+  EXPECT_THAT(exchange({{part(0, 2), part(0, 4)}}, {{part(3, 5), part(6, 8)}}), HasSubstr("share no memory"));
+  EXPECT_EQ(exchange({{part(0, 3), part(1, 2), part(2, 2)}}, {{part(4, 7), part(7, 8), part(1, 1)}}),
+            "nothing was thrown");
+  world.synchronize(stream);
+  EXPECT_EQ(x.to_host(stream), (std::vector<int>{1, 2, 3, 4, 1, 2, 3, 2}));
+}
+
 TEST(RunRanksInCode, StartsAsManyThreadsAsAreAskedFor) {
   const Ranks environment("5");
   EXPECT_EQ(requested_ranks(), 5u);

@@ -71,8 +71,8 @@ class WEIR_API Communicator {
   void exchange(const StreamRef& stream, const AnyArrayView& sent, std::uint32_t to,
                 const AnyArrayView& received, std::uint32_t from) const;
   /// Submits any number of sends and receives as one step. They do not wait for one another. The n-th message
-  /// from rank a to rank b is received by the n-th receive of b from a, which must have its size. The
-  /// received arrays share no memory.
+  /// from rank a to rank b is received by the n-th receive of b from a, which must have its size. A
+  /// received array shares no memory with another array of the call; otherwise throws Error{invalid}.
   void exchange(const StreamRef& stream, std::span<const Message> sends,
                 std::span<const Message> receives) const;
   /// Does not wait. For the thread that uses the Communicator.

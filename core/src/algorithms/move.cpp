@@ -22,7 +22,8 @@ const Kernel<Move<U, I>>& gather_kernel(std::int64_t words) {
           const Index n = x.size() / words;
           range_for(index.size(), [&](Index i) {
             const Index from = cast<std::int64_t>(index[i]);
-            assert_((from >= 0) & (from < n), "gather: every index is inside 'x'");
+            assert_((from >= 0) & (from < n),
+                    "gather: a number in 'index' is outside 'x'; the iteration is its position");
             for_(0, words, [&](Index c) { result[i * words + c] = x[from * words + c]; });
           });
         }));
@@ -38,7 +39,9 @@ const Kernel<Move<U, I>>& scatter_kernel(std::int64_t words) {
                                 const Index n = result.size() / words;
                                 range_for(index.size(), [&](Index i) {
                                   const Index to = cast<std::int64_t>(index[i]);
-                                  assert_((to >= 0) & (to < n), "scatter: every index is inside 'result'");
+                                  assert_((to >= 0) & (to < n),
+                                          "scatter: a number in 'index' is outside 'result'; the iteration "
+                                          "is its position");
                                   for_(0, words, [&](Index c) { result[to * words + c] = x[i * words + c]; });
                                 });
                               }));

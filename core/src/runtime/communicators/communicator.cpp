@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <vector>
 #include <weir/communicator.hpp>
 
@@ -18,6 +19,7 @@
 namespace weir {
 namespace {
 
+using detail::DeviceState;
 using detail::GroupState;
 using detail::live;
 using detail::memory_at;
@@ -250,6 +252,41 @@ std::vector<weir_transfer> transfers_of(std::span<const Message> messages, bool 
   return transfers;
 }
 
+/// Throws if a received array shares memory with another array of the call.
+void expect_apart(std::span<const Message> sends, std::span<const Message> receives) {
+  struct Range {
+    const DeviceState* device;
+    std::uint64_t begin, end;
+    const Message* message;
+    bool received;
+  };
+  std::vector<Range> ranges;
+  for (const bool received : {false, true})
+    for (const Message& message : received ? receives : sends) {
+      const MemoryBlock& block = live(message.array);
+      const std::uint64_t begin = block.address + message.array.offset();
+      const std::uint64_t size = message.array.size_bytes();
+      if (size) ranges.push_back({&block.device, begin, begin + size, &message, received});
+    }
+  std::ranges::sort(ranges, {}, [](const Range& r) { return std::tuple(r.device, r.begin); });
+  const Range *furthest = nullptr, *furthest_received = nullptr;
+  for (const Range& range : ranges) {
+    const Range* const before = range.received ? furthest : furthest_received;
+    if (before && before->device == range.device && range.begin < before->end)
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("exchange: the array {} rank {} is expected to share no memory with the array {} "
+                      "rank {}, but does; receive into another array",
+                      range.received ? "received from" : "sent to", range.message->rank,
+                      before->received ? "received from" : "sent to", before->message->rank));
+    const auto keep = [&](const Range*& far) {
+      if (!far || far->device != range.device || far->end < range.end) far = &range;
+    };
+    keep(furthest);
+    if (range.received) keep(furthest_received);
+  }
+}
+
 std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
   std::uint64_t bytes = 0;
   for (const AnyArrayView& array : arrays) bytes += array.size_bytes();
@@ -261,6 +298,7 @@ std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
 void Communicator::exchange(const StreamRef& stream, std::span<const Message> sends,
                             std::span<const Message> receives) const try {
   const std::vector<AnyArrayView> sent = arrays_of(sends), received = arrays_of(receives);
+  expect_apart(sends, receives);
   if (state_->peers) {
     state_->check();
     stream.device().state()->streams.note_ranks();
