@@ -83,6 +83,8 @@ const char* status_key(DriverStatus status) {
       return "untrusted";
     case DriverStatus::shadowed:
       return "shadowed";
+    case DriverStatus::wrong_setting:
+      return "wrong_setting";
     case DriverStatus::broken:
       return "broken";
   }

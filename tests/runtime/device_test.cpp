@@ -76,6 +76,20 @@ TEST(Device, IsTheOneThatTheEnvironmentNames) {
   EXPECT_FALSE(devices().empty());
 }
 
+TEST(DeviceDeathTest, OfNoNameIsNotOpenedIfADriverRefusesASetting) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // drivers are loaded once per process
+  EXPECT_EXIT(
+      {
+        setenv("WEIR_DRIVER_PATH", built(WEIR_DRIVER_FOLDER).c_str(), 1);
+        setenv("WEIR_CPU_THREADS", "many", 1);
+        unsetenv("WEIR_DEVICE");
+        std::fputs(error_of(ErrorCode::invalid, [] { weir::open(); }).c_str(), stderr);
+        _exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "driver cpu: .*WEIR_CPU_THREADS is 'many'; .*correct the setting, or name the device to open");
+}
+
 TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
   const Device device = Watch::open();
   (void)device.info();

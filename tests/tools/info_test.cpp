@@ -149,6 +149,7 @@ TEST(Info, AWrongSettingIsToBeCorrectedAndNoDriverReinstalled) {
       {tool(), "info", "--json"},
       {"WEIR_CPU_THREADS=many", "HOME=/nonexistent", "XDG_CACHE_HOME=" + (folder.path() / "cache").string()});
   const json cpu = driver_of(json::parse(result.out), "cpu");
+  EXPECT_EQ(cpu["status"], "wrong_setting");
   EXPECT_THAT(cpu["reason"], HasSubstr("WEIR_CPU_THREADS is 'many'; expected a whole number"));
   EXPECT_THAT(cpu["remedy"], HasSubstr("correct the setting"));
   EXPECT_THAT(cpu["remedy"], testing::Not(HasSubstr("reinstall")));

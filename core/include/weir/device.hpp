@@ -214,7 +214,7 @@ WEIR_API std::vector<Device> devices();
 
 /// The device that the environment variable WEIR_DEVICE names ("cpu", "cuda:1"), else the best one present:
 /// discrete before integrated before CPU. Throws Error{no_device} that lists the status of every candidate
-/// driver.
+/// driver, and Error{invalid} if no device is named and a driver refuses the value of one of its settings.
 WEIR_API Device open();
 
 /// The device of that name, "cuda" or "cuda:1". Throws Error{invalid} when the name is malformed,

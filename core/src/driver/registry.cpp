@@ -101,6 +101,8 @@ std::string_view to_string(DriverStatus status) noexcept {
       return "not trusted";
     case DriverStatus::shadowed:
       return "shadowed";
+    case DriverStatus::wrong_setting:
+      return "wrong setting";
     case DriverStatus::broken:
       return "broken";
   }

@@ -28,6 +28,7 @@ enum class DriverStatus : std::uint8_t {
   abi_refused,
   untrusted,  ///< manifest or library may be written by another user
   shadowed,   ///< a driver of the same name was found earlier in the search order
+  wrong_setting,  ///< it refuses the value of a setting, such as an environment variable
   broken,     ///< anything else: missing file or symbol, malformed manifest, an exception, an error
 };
 WEIR_API std::string_view to_string(DriverStatus status) noexcept;

@@ -63,9 +63,7 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
   if (result == WEIR_ERROR_NO_DEVICE)
     refuse(DriverStatus::no_device, describe_failure(result, status), no_device_remedy);
   if (result != WEIR_OK)
-    refuse(DriverStatus::broken,
-           fmt::format("it cannot count its devices: {}", describe_failure(result, status)),
-           failure_remedy(PluginKind::driver, result));
+    refuse_failure(PluginKind::driver, "it cannot count its devices", result, status);
   if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
   if (count > max_driver_devices)
     refuse(DriverStatus::broken,
@@ -101,9 +99,7 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
     return driver.table().device_get_info(index, &info, &status);
   });
   if (result != WEIR_OK)
-    refuse(DriverStatus::broken,
-           fmt::format("it cannot describe device {}: {}", index, describe_failure(result, status)),
-           failure_remedy(PluginKind::driver, result));
+    refuse_failure(PluginKind::driver, fmt::format("it cannot describe device {}", index), result, status);
   terminate_texts(info);
   check_device(driver, index, info);
   return info;

@@ -26,10 +26,7 @@ weir_communicator_info describe(const CommunicatorPlugin& communicator, const Ma
                ? "install the vendor's library to use this communicator"
                : fmt::format("install the package that provides {} to use this communicator",
                              fmt::join(manifest.vendor_libraries, " or ")));
-  if (result != WEIR_OK)
-    refuse(DriverStatus::broken,
-           fmt::format("it cannot describe itself: {}", describe_failure(result, status)),
-           failure_remedy(kind, result));
+  if (result != WEIR_OK) refuse_failure(kind, "it cannot describe itself", result, status);
   terminate_texts(info);
   if (info.direct_count > WEIR_MAX_DIRECT_DRIVERS)
     refuse(DriverStatus::broken,

@@ -42,12 +42,16 @@ void terminate(char (&text)[N]) {
   text[N - 1] = '\0';
 }
 
-/// For a call without arguments, a plugin returns INVALID only because of a setting that it read.
-inline std::string failure_remedy(PluginKind kind, weir_result result) {
-  return result == WEIR_ERROR_INVALID
-             ? fmt::format("correct the setting that it names; a new installation of the {} would not help",
-                           terms_of(kind).name)
-             : reinstall(kind);
+/// Refuses a plugin because a call without arguments failed. Such a call returns INVALID only because of a
+/// setting that the plugin read.
+[[noreturn]] inline void refuse_failure(PluginKind kind, std::string_view what, weir_result result,
+                                        const Status& status) {
+  const std::string reason = fmt::format("{}: {}", what, describe_failure(result, status));
+  if (result == WEIR_ERROR_INVALID)
+    refuse(DriverStatus::wrong_setting, reason,
+           fmt::format("correct the setting that it names; a new installation of the {} would not help",
+                       terms_of(kind).name));
+  refuse(DriverStatus::broken, reason, reinstall(kind));
 }
 
 /// Runs code of a plugin that must not throw. An exception that leaves it is an error of the plugin and must
@@ -81,9 +85,7 @@ std::unique_ptr<Plugin> take_table(PluginKind kind, void* symbol) {
            fmt::format("the {} refuses ABI {}: {}", terms.name, abi_range_text(terms.abi_min, terms.abi_max),
                        describe_failure(result, status)),
            fmt::format("install a version of the {} made for this Weir", terms.name));
-  if (result != WEIR_OK)
-    refuse(DriverStatus::broken, fmt::format("its entry point failed: {}", describe_failure(result, status)),
-           failure_remedy(kind, result));
+  if (result != WEIR_OK) refuse_failure(kind, "its entry point failed", result, status);
   if (!table)
     refuse(DriverStatus::broken, "its entry point succeeded and returned no table", tell_author(kind));
   try {

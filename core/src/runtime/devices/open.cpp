@@ -116,6 +116,12 @@ Device open() try {
   const Candidate* best = nullptr;
   std::uint32_t best_index = 0;
   for (const Candidate& candidate : drivers()) {
+    // Its devices are unknown, and one of them might be the best.
+    if (candidate.status == DriverStatus::wrong_setting)
+      throw Error(ErrorCode::invalid,
+                  fmt::format("driver {}: {}; correct the setting, or name the device to open, as in "
+                              "WEIR_DEVICE=cpu",
+                              candidate.name, candidate.reason));
     if (candidate.status != DriverStatus::usable) continue;
     for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
       if (!best || preference(candidate.devices[i]) > preference(best->devices[best_index])) {
