@@ -69,6 +69,24 @@ KERNEL shared(const void* arguments, const weir_cpu_run* run) {
   }
 }
 
+/* Each block writes its number to its dynamic shared memory and adds 1 to out[0]. It waits until out[0] is the
+ * number of blocks, for `rounds` looks at most. out[1 + n] is the number that block n then reads, -1 if it waited
+ * in vain. */
+KERNEL shared_meeting(const void* arguments, const weir_cpu_run* run) {
+  const struct {
+    int64_t* out;
+    int64_t rounds;
+  }* const given = arguments;
+  volatile int64_t* const memory = run->shared;
+  for (uint64_t n = run->first_block; n < run->end_block; ++n) {
+    *memory = (int64_t)n;
+    __atomic_fetch_add(given->out, 1, __ATOMIC_SEQ_CST);
+    int64_t looks = 0;
+    while (looks < given->rounds && __atomic_load_n(given->out, __ATOMIC_SEQ_CST) < product(run->grid)) ++looks;
+    given->out[1 + n] = looks < given->rounds ? *memory : -1;
+  }
+}
+
 /* Has no arguments. */
 KERNEL nothing(const void* arguments, const weir_cpu_run* run) {
   (void)arguments, (void)run;

@@ -62,7 +62,7 @@ WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
       freed.fill_other(taken.back());
     }
     freed.end_filling();
-    freed.expect_read("");
+    freed.expect_read();
     for (const weir_allocation allocation : taken) free_on(freed.other, allocation);
     freed.other.synchronize();
   }
@@ -125,7 +125,6 @@ WEIR_REQUIREMENT(4, 07, AsyncMemory, SizeOfZeroIsInvalid,
   const weir_memory_options options = memory_options(0);
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_INVALID, table().memory_allocate_async, weir_stream(stream), &options, &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
@@ -141,7 +140,6 @@ WEIR_REQUIREMENT(4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
     EXPECT_TRUE(message.find("device") != std::string::npos || message.find("host") != std::string::npos)
         << "driver.h: the message states which memory is short, that of the device or of the host: "
         << message;
-    EXPECT_EQ(out, nullptr);
   }
   const Memory memory(64);
   fill<std::uint8_t>(stream, memory, 0, 64, 5);
@@ -156,29 +154,28 @@ WEIR_REQUIREMENT(
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device(), &free, &total);
-  const std::uint64_t piece = largest_piece(free / 4 * 3);
-  const std::uint64_t pieces = free / 4 * 3 / piece;
+  const Pieces pieces(free / 4 * 3);
   const Stream stream;
   const Memory work(16u << 20);
   for (std::uint8_t i = 0; i < 6; ++i) {
     // Work in front of the frees, so that they are still pending when the next round allocates.
     for (int k = 0; k < 4; ++k) fill<std::uint8_t>(stream, work, 0, work.size(), i);
     std::vector<weir_allocation> memory;
-    for (std::uint64_t k = 0; k < pieces; ++k) {
-      const weir_memory_options options = memory_options(piece);
+    for (std::uint64_t k = 0; k < pieces.count; ++k) {
+      const weir_memory_options options = memory_options(pieces.size);
       weir_status status = new_status();
       const weir_result result =
           table().memory_allocate_async(stream, &options, &memory.emplace_back(), &status);
       if (result != WEIR_OK) {
         stream.synchronize();
         FAIL()
-            << "round " << int{i} << " of allocating " << pieces << " times " << piece
+            << "round " << int{i} << " of allocating " << pieces.count << " times " << pieces.size
             << " bytes, freed again in the same stream before "
             << "the next round, returned " << result_name(result) << ": " << status.message
             << ". driver.h: if memory is short, the call waits for pending deallocations. Look first at what "
                "memory_allocate_async does before it gives up";
       }
-      fill<std::uint8_t>(stream, memory.back(), piece / 2, 4096, i);
+      fill<std::uint8_t>(stream, memory.back(), pieces.size / 2, 4096, i);
     }
     for (const weir_allocation one : memory) free_on(stream, one);
   }
@@ -324,18 +321,18 @@ WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
   needs(WEIR_CAP_HOST_CALLBACK);
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device(), &free, &total);
-  const std::uint64_t piece = largest_piece(free / 4 * 3);
-  const std::uint64_t pieces = free / 4 * 3 / piece;
-  if (2 * pieces * piece <= total) throw Unsupported("too little memory is free to exhaust the device");
+  const Pieces pieces(free / 4 * 3);
+  if (2 * pieces.count * pieces.size <= total)
+    throw Unsupported("too little memory is free to exhaust the device");
   const Stream held, other;
-  const weir_memory_options options = memory_options(piece);
+  const weir_memory_options options = memory_options(pieces.size);
   const std::chrono::milliseconds quarter = std::chrono::milliseconds(patience()) / 4;
   for (const bool in_order : {false, true}) {
     const char* const slot = in_order ? "memory_allocate_async" : "memory_allocate";
     Memory probe(4096), small(4096);
     std::vector<weir_allocation> large;
-    for (std::uint64_t i = 0; i < pieces; ++i) large.push_back(allocate(held, piece));
-    std::vector<weir_allocation> waited_for(pieces);
+    for (std::uint64_t i = 0; i < pieces.count; ++i) large.push_back(allocate(held, pieces.size));
+    std::vector<weir_allocation> waited_for(pieces.count);
     std::atomic<bool> probed{false}, allocated{false}, proceeded{false};
     std::string why;
     Gate gate;
@@ -422,11 +419,10 @@ WEIR_REQUIREMENT(
   constexpr int threads = 4;
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device(), &free, &total);
-  const std::uint64_t piece = largest_piece(free / 8 * 7 / threads);
-  const std::uint64_t pieces = free / 8 * 7 / piece;
+  const Pieces pieces(free / 8 * 7, free / 8 * 7 / threads);
   const Stream held;
   std::vector<weir_allocation> large;
-  for (std::uint64_t i = 0; i < pieces; ++i) large.push_back(allocate(held, piece));
+  for (std::uint64_t i = 0; i < pieces.count; ++i) large.push_back(allocate(held, pieces.size));
   std::atomic<int> returned{0};
   std::array<weir_allocation, threads> made{};
   std::array<weir_result, threads> results{};
@@ -438,7 +434,7 @@ WEIR_REQUIREMENT(
     for (const weir_allocation one : large) free_on(held, one);
     for (std::size_t i = 0; i < threads; ++i)
       waiting.emplace_back([&, i] {
-        const weir_memory_options options = memory_options(piece);
+        const weir_memory_options options = memory_options(pieces.size);
         results[i] = result_of(table().memory_allocate, device(), &options, &made[i]);
         ++returned;
       });

@@ -158,6 +158,34 @@ WEIR_REQUIREMENT(
       << "a block may have as many shared bytes as the device allows";
 }
 
+WEIR_REQUIREMENT(
+    3, 89, Cooperative, EachBlockHasItsOwnSharedMemory,
+    "Each block of a cooperative launch has dynamic shared memory of its own: all blocks write to theirs, "
+    "meet, and find what they wrote.") {
+  needs(WEIR_CAP_COOPERATIVE_LAUNCH);
+  const Kernel meeting("shared_meeting");
+  const Stream stream;
+  for (const std::uint32_t bytes : {8u, 4096u, max_dynamic_bytes(meeting)}) {
+    if (bytes < 8 || bytes > max_dynamic_bytes(meeting)) continue;
+    const std::uint32_t blocks = std::min(max_blocks(meeting, 1, bytes), 8u);
+    if (blocks == 0) continue;
+    const Memory out = Memory::of(std::vector<std::int64_t>(1 + std::size_t{blocks}, 0));
+    Arguments values = arguments(out, std::max<std::int64_t>(meeting_rounds(Kernel("meet")) / blocks, 1));
+    values.pad_to(meeting.ready().argument_bytes);
+    weir_launch launch = meeting.launch_of(values, {blocks, 1, 1}, {1, 1, 1}, bytes);
+    launch.flags = WEIR_LAUNCH_COOPERATIVE;
+    call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
+    stream.synchronize();
+    const auto found = out.values<std::int64_t>();
+    for (std::uint32_t n = 0; n < blocks; ++n)
+      ASSERT_EQ(found[1 + n], n)
+          << "is what block " << n << " of " << blocks << " of a cooperative launch with " << bytes
+          << " bytes of dynamic shared memory found there. Each block wrote its number, waited until all had "
+             "done so, and read it back (-1: the others did not come). driver.h: each block has shared "
+             "memory of its own. Look first at where a cooperative launch takes the memory of each block";
+  }
+}
+
 /// A launch of `iota` with 64 elements, for its flags.
 struct FlaggedLaunch {
   FlaggedLaunch() { values.pad_to(iota.ready().argument_bytes); }

@@ -87,7 +87,6 @@ WEIR_REQUIREMENT(3, 04, Modules, UnknownFormatIsRefused,
                                 bytes.data(),  bytes.size(),     "odd"};
   weir_module out = nullptr;
   const std::string message = refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(), &object, &out);
-  EXPECT_EQ(out, nullptr);
   EXPECT_NE(message.find(info().code_targets[0].format), std::string::npos) << message;
 }
 
@@ -101,7 +100,6 @@ WEIR_REQUIREMENT(
                                   bytes.data(),  bytes.size(),  "garbage"};
     weir_module out = nullptr;
     refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(), &object, &out);
-    EXPECT_EQ(out, nullptr);
   }
   expect_runs(Kernel("iota"), 5);
 }
@@ -123,9 +121,39 @@ WEIR_REQUIREMENT(
       weir_module out = nullptr;
       refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(),
               static_cast<const weir_code_object*>(&object), &out);
-      EXPECT_EQ(out, nullptr);
     }
   }
+}
+
+WEIR_REQUIREMENT(
+    3, 88, Modules, UnresolvedSymbolsAreRefused,
+    "A code object that needs a symbol which nothing defines returns WEIR_ERROR_CODE_OBJECT and leaves the "
+    "output alone, and the device stays usable.") {
+  bool refused = false;
+  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+    const weir_code_target& target = info().code_targets[i];
+    const std::string_view code = unresolved_object(target.format);
+    if (code.empty()) continue;
+    const weir_code_object object{sizeof object, target.format, target.target,
+                                  code.data(),   code.size(),   "unresolved"};
+    // Some loaders look the symbol up when it is used.
+    Module module;
+    if (result_of(table().module_load, device(), &object, module.out()) == WEIR_OK) continue;
+    // Twice, because a refusal may leave something behind.
+    for (int round = 0; round < 2; ++round) {
+      weir_module out = nullptr;
+      refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(), &object, &out);
+      if (HasFailure()) {
+        ADD_FAILURE() << "the code object is a whole one of format '" << target.format
+                      << "'; only the vendor's loader finds that its symbol weir_conformance_defined_nowhere "
+                         "is missing. Look first at what module_load does after the loader has failed";
+        return;
+      }
+    }
+    refused = true;
+  }
+  if (!refused) throw Unsupported("the device loads no such code object of the suite, or completes it later");
+  expect_runs(Kernel("iota"), 6);
 }
 
 WEIR_REQUIREMENT(3, 07, Modules, MissingKernelIsNotFound,
@@ -135,7 +163,6 @@ WEIR_REQUIREMENT(3, 07, Modules, MissingKernelIsNotFound,
   const std::string message = refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, iota.module(),
                                       static_cast<const char*>("no_such_kernel"), &iota.layout(), &out);
   EXPECT_NE(message.find("no_such_kernel"), std::string::npos) << message;
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(3, 08, Modules, LookingUpTwiceGivesTheSameKernel,

@@ -2,6 +2,7 @@
 // Memory that is allocated and freed in the order of a stream.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kernels/gate.hpp"
@@ -30,6 +31,14 @@ inline std::uint64_t largest_piece(std::uint64_t wanted) {
   }
 }
 
+/// `wanted` bytes of memory in pieces of at most `largest`, which the device may have to make smaller.
+struct Pieces {
+  explicit Pieces(std::uint64_t wanted, std::uint64_t largest)
+      : size(largest_piece(largest)), count(wanted / size) {}
+  explicit Pieces(std::uint64_t wanted) : Pieces(wanted, wanted) {}
+  std::uint64_t size, count;
+};
+
 /// Pools often keep small and large allocations apart.
 inline constexpr std::uint64_t pooled_sizes[] = {64, 4096, 65536, 1u << 20};
 
@@ -38,40 +47,83 @@ inline void copy_out(const Stream& stream, const HostMemory& to, weir_allocation
        size);
 }
 
-/// A held stream copies memory of 21s to the host and then frees it by memory_free_async.
-class FreedBehindARead {
+/// Memory of 21s that work of a held stream reads before memory_free_async frees it. Other memory is filled
+/// with 99s meanwhile: if it is the same memory, what the work reads changes.
+class FreedMemory {
  public:
-  explicit FreedBehindARead(std::uint64_t size) : size_(size), host_(size) {
-    const weir_allocation memory = allocate(held, size);
-    fill<std::uint8_t>(held, memory, 0, size, 21);
-    held.synchronize();
-    gate_.hold(held);
-    copy_out(held, host_, memory, size);
-    free_on(held, memory);
+  /// Memory of `allocated_in`, or of memory_allocate if that is null.
+  FreedMemory(std::uint64_t size, const Stream* allocated_in) : size_(size), host_(size) {
+    const Stream& stream = allocated_in ? *allocated_in : other;
+    memory_ = allocated_in ? allocate(stream, size) : Memory(size).release();
+    fill<std::uint8_t>(stream, memory_, 0, size, 21);
+    stream.synchronize();
   }
+  weir_allocation memory() const { return memory_; }
+  const HostMemory& host() const { return host_; }
 
-  /// Fills memory of `size` bytes with 99s on another stream. A block that received the freed memory too
-  /// early changes what the held stream reads.
+  void read_on(const Stream& held) const { copy_out(held, host_, memory_, size_); }
   void fill_other(weir_allocation memory) const { fill<std::uint8_t>(other, memory, 0, size_, 99); }
   void end_filling() const {
     if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
   }
-
-  /// Lets the stream go on, and expects that it read 21s.
-  void expect_read(const char* look) {
-    gate_.open();
-    held.synchronize();
-    EXPECT_TRUE(same_bytes(host_.bytes(), Bytes(size_, 21)))
-        << "a held stream reads " << size_ << " bytes, and a later memory_free_async frees them" << look;
+  /// Allocates and fills other memory. Call it after the deallocation was submitted and before the stream
+  /// goes on.
+  void allocate_others() {
+    for (int i = 0; i < 16; ++i) {
+      taken_.push_back(i % 2 ? Memory(size_) : Memory(allocate(other, size_)));
+      fill_other(taken_.back());
+    }
+    end_filling();
+  }
+  /// After the stream has gone on.
+  void expect_unchanged(const std::string& what,
+                        const char* look = "which work memory_free_async waits for") const {
     other.synchronize();
+    EXPECT_TRUE(same_bytes(host_.bytes(), Bytes(size_, 21)))
+        << what
+        << " Other memory was filled with 99 while that stream was held. driver.h: the deallocation is "
+           "ordered in the stream that memory_free_async names, alone. Look first at "
+        << look;
   }
 
-  const Stream held, other;
+  const Stream other;
 
  private:
+  const std::uint64_t size_;
+  const HostMemory host_;
+  weir_allocation memory_ = nullptr;
+  std::vector<Memory> taken_;
+};
+
+/// A held stream that copies memory of 21s to the host and then frees it.
+class FreedBehindARead {
+ public:
+  explicit FreedBehindARead(std::uint64_t size) : memory_(size, &held), size_(size) {
+    gate_.hold(held);
+    memory_.read_on(held);
+    free_on(held, memory_.memory());
+  }
+
+  void fill_other(weir_allocation memory) const { memory_.fill_other(memory); }
+  void end_filling() const { memory_.end_filling(); }
+  /// Lets the stream go on, and expects that it read 21s.
+  void expect_read(const char* then = "", const char* look = "which work memory_free_async waits for") {
+    gate_.open();
+    held.synchronize();
+    memory_.expect_unchanged("A held stream read " + std::to_string(size_) +
+                                 " bytes of memory, and memory_free_async freed them there." + then,
+                             look);
+  }
+
+  const Stream held;
+
+ private:
+  FreedMemory memory_;
   std::uint64_t size_;
-  HostMemory host_;
   Gate gate_;
+
+ public:
+  const Stream& other = memory_.other;
 };
 
 }  // namespace weir::conformance

@@ -320,6 +320,78 @@ Kernel kernel_of(weir_device other) {
   }
 }
 
+WEIR_REQUIREMENT(5, 86, PeerCopies, WorkOfEachKindRunsOnEachDevice,
+                 "Kernels, graphs, host callbacks, timed events and stream-ordered memory work on another "
+                 "device as on the device under test.") {
+  const weir_device other = other_device();
+  for (const weir_device on : {device(), other}) {
+    weir_device_info described{};
+    described.struct_size = sizeof described;
+    call(table().device_get_info, on == other ? (judged().device + 1) % device_count() : judged().device,
+         &described);
+    const auto offers = [&](weir_capability what) { return (described.capabilities & what) != 0; };
+    const Kernel iota = on == other ? kernel_of(other) : Kernel("iota");
+    const Memory numbers(8 * 64, WEIR_MEMORY_DEVICE, on), copied(8 * 64, WEIR_MEMORY_DEVICE, on);
+    const Stream stream(on);
+    const bool timed = offers(WEIR_CAP_TIMED_EVENTS);
+    const Event start(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN, on),
+        end(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN, on);
+    std::vector<std::int64_t> host(64, -1);
+    weir_allocation ordered = nullptr;
+    const weir_memory_options options = memory_options(64);
+    struct Seen {
+      const std::int64_t* host;
+      std::int64_t last = -2;
+    } seen{host.data()};
+    start.record(stream);
+    iota.launch(stream, arguments(numbers, std::int64_t{64}, std::int64_t{5}));
+    GraphNodes nodes;
+    const auto copy = nodes.copy_on_device(copied, 0, numbers, 0, 8 * 64);
+    nodes.copy_to_host(host.data(), copied, 8 * 64, {copy});
+    Graph graph;
+    if (offers(WEIR_CAP_GRAPHS)) {
+      graph = nodes.make(on);
+      launch(graph, stream);
+    } else {
+      call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()),
+           weir_allocation(numbers), std::uint64_t{0}, std::uint64_t{8 * 64});
+    }
+    if (offers(WEIR_CAP_HOST_CALLBACK))
+      call(table().stream_host_callback, weir_stream(stream), weir_host_callback([](void* user) {
+             auto& looks = *static_cast<Seen*>(user);
+             looks.last = looks.host[63];
+           }),
+           static_cast<void*>(&seen));
+    std::uint8_t byte = 0;
+    if (offers(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) {
+      call(table().memory_allocate_async, weir_stream(stream), &options, &ordered);
+      fill<std::uint8_t>(stream, ordered, 0, 64, 9);
+      call(table().copy_to_host, weir_stream(stream), static_cast<void*>(&byte), ordered, std::uint64_t{63},
+           std::uint64_t{1});
+      call(table().memory_free_async, weir_stream(stream), ordered);
+    }
+    end.record(stream);
+    stream.synchronize();
+    const char* const which =
+        on == other ? "on another device than the one under test" : "on the device under test";
+    for (std::int64_t i = 0; i < 64; ++i)
+      ASSERT_EQ(host[static_cast<std::size_t>(i)], 5 + i)
+          << "is element " << i << " of what a kernel wrote and a graph copied to the host " << which
+          << ". Look first at the device that the kernel and the graph belong to";
+    if (offers(WEIR_CAP_HOST_CALLBACK)) {
+      EXPECT_EQ(seen.last, 68) << "is what a host callback behind that copy saw, " << which;
+    }
+    if (ordered) {
+      EXPECT_EQ(int{byte}, 9) << "is what a fill of stream-ordered memory left, " << which;
+    }
+    double elapsed = -1;
+    if (timed) {
+      call(table().event_elapsed, weir_event(start), weir_event(end), &elapsed);
+      EXPECT_GE(elapsed, 0) << "nanoseconds passed between two timed events around that work, " << which;
+    }
+  }
+}
+
 WEIR_REQUIREMENT(4, 78, PeerCopies, StreamsOfOtherDevicesAreInvalid,
                  "copy_peer on a stream whose device has neither the source nor the destination returns "
                  "WEIR_ERROR_INVALID and changes nothing.") {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: when memory that was freed in stream order is used again, and what its deallocation waits for.
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,9 +34,8 @@ WEIR_REQUIREMENT(
       for (int i = 0; i < 16; ++i) freed.fill_other(taken.emplace_back(size));
       freed.end_filling();
     }
-    freed.expect_read(
-        "; a later allocation was freed by memory_free, and other memory was allocated and filled with 99. "
-        "Look first at what memory_free does with memory that was taken over from a pending deallocation");
+    freed.expect_read(" Then the stream allocated as much, which memory_free freed.",
+                      "what memory_free does with memory that was taken over from a pending deallocation");
   }
 }
 
@@ -96,10 +98,8 @@ WEIR_REQUIREMENT(
       fill<std::uint8_t>(freed.other, taken.back(), 0, part, 99);
     }
     freed.end_filling();
-    freed.expect_read(
-        "; the stream then allocated half as much, and another one filled blocks of up to half of that size "
-        "with 99. Look first at what memory_allocate_async does with the rest of a block that is freed "
-        "later");
+    freed.expect_read(" Then the stream allocated half as much.",
+                      "what memory_allocate_async does with the rest of a block that is freed later");
     free_on(freed.held, half);
     freed.held.synchronize();
   }
@@ -167,6 +167,100 @@ WEIR_REQUIREMENT(
       }
       if (HasFailure()) return;
     }
+}
+
+/// Takes the device's free memory, except less than twice `smallest`. Throws Unsupported if there is no end.
+std::vector<Memory> rest_of_memory(std::uint64_t smallest) {
+  std::uint64_t free = 0, total = 0, sum = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  std::vector<Memory> taken;
+  bool small = false;
+  for (std::uint64_t piece = std::bit_floor(total); piece >= smallest; piece /= 2)
+    for (;;) {
+      const weir_memory_options options = memory_options(piece);
+      weir_allocation made = nullptr;
+      if (result_of(table().memory_allocate, device(), &options, &made) != WEIR_OK) break;
+      taken.emplace_back(made);
+      small = piece / 2 < smallest;
+      if ((sum += piece) > 2 * total) throw Unsupported("the device allocates more memory than it has");
+    }
+  if (small) taken.pop_back();  // a driver may need some for its own work
+  return taken;
+}
+
+WEIR_REQUIREMENT(4, 36, AsyncMemory, FreeingJoinedMemoryWaitsForEachPart,
+                 "If a held stream frees two blocks one after the other and allocates as much as both, "
+                 "memory_free of that makes neither block available before the work in front of its "
+                 "deallocation has run.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  constexpr std::uint64_t size = 32u << 20;
+  // Which of two neighbours is freed first may decide what a pool remembers.
+  for (const bool upwards : {true, false}) {
+    const Stream held, other;
+    weir_allocation parts[2];
+    for (weir_allocation& part : parts) {
+      part = allocate(held, size);
+      fill<std::uint8_t>(held, part, 0, size, 21);
+    }
+    held.synchronize();
+    if (!upwards) std::swap(parts[0], parts[1]);
+    const HostMemory host(size);
+    std::vector<Memory> taken;
+    bool returned = false;
+    {
+      // Without other memory, the allocation can only take both blocks.
+      const std::vector<Memory> rest = rest_of_memory(size / 2);
+      std::atomic<bool> joined{false}, refused{false}, took{false};
+      std::atomic<weir_result> freed{WEIR_OK};
+      std::jthread joining, taking;
+      Gate first, second;
+      first.hold(held);
+      free_on(held, parts[0]);
+      second.hold(held);
+      copy_out(held, host, parts[1], size);
+      free_on(held, parts[1]);
+      held.flush();
+      joining = std::jthread([&] {  // both calls may wait for the stream
+        const weir_memory_options options = memory_options(2 * size);
+        weir_allocation both = nullptr;
+        refused = result_of(table().memory_allocate_async, weir_stream(held), &options, &both) != WEIR_OK;
+        if (!refused) freed = result_of(table().memory_free, both);
+        joined = true;
+      });
+      returned = !never([&] { return joined.load(); }) && !refused;
+      EXPECT_EQ(result_name(freed), "WEIR_OK") << "is what memory_free of the allocation returned";
+      if (returned) {
+        first.open();
+        ASSERT_TRUE(second.reached()) << "a stream whose host callback returned did not go on";
+        taking = std::jthread([&] {  // it waits for the second block, unless it gets other memory
+          const weir_memory_options options = memory_options(size);
+          for (int i = 0; i < 2; ++i) {
+            weir_allocation made = nullptr;
+            if (result_of(table().memory_allocate, device(), &options, &made) != WEIR_OK) break;
+            taken.emplace_back(made);
+            fill<std::uint8_t>(other, made, 0, size, 99);
+            (void)result_of(table().stream_synchronize, weir_stream(other));
+          }
+          took = true;
+        });
+        (void)never([&] { return took.load(); });
+      }
+      first.open();
+      second.open();
+    }
+    held.synchronize();
+    if (!returned) throw Unsupported("the device does not join memory that its stream frees later");
+    EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
+        << "while no other memory was free, a held stream freed a block of " << size
+        << " bytes, was held again, copied a second such block of 21s to the host and freed that too. "
+           "memory_allocate_async took both blocks at once, and memory_free freed them. The stream went on "
+           "up to the second hold, and other memory was allocated and filled with 99, which the copy read. "
+           "driver.h: the memory becomes available only after the work submitted before the pending "
+           "deallocation. Look first at how many pending deallocations an allocation remembers";
+    if (HasFailure()) return;
+  }
 }
 
 WEIR_REQUIREMENT(4, 35, AsyncMemory, ReusedMemoryHasTheSizeThatWasAskedFor,
@@ -237,47 +331,6 @@ WEIR_REQUIREMENT(
     }
 }
 
-/// Memory of 1 MiB that work of a held stream reads after it was freed in stream order.
-class FreedMemory {
- public:
-  static constexpr std::uint64_t size = 1u << 20;
-
-  /// Memory of `allocated_in`, or of memory_allocate if that is null, filled with 21.
-  explicit FreedMemory(const Stream* allocated_in) : host_(size) {
-    const Stream& stream = allocated_in ? *allocated_in : other_;
-    memory_ = allocated_in ? allocate(stream, size) : Memory(size).release();
-    fill<std::uint8_t>(stream, memory_, 0, size, 21);
-    stream.synchronize();
-  }
-  weir_allocation memory() const { return memory_; }
-  const HostMemory& host() const { return host_; }
-
-  /// Allocates and fills other memory, which shows in the host's copy if it is the same memory. Call it
-  /// after the deallocation was submitted and before the gate opens.
-  void allocate_others() {
-    for (int i = 0; i < 16; ++i) {
-      Memory taken = i % 2 ? Memory(size) : Memory(allocate(other_, size));
-      fill<std::uint8_t>(other_, taken, 0, size, 99);
-      taken_.push_back(std::move(taken));
-    }
-    if (has(WEIR_CAP_CONCURRENT_STREAMS)) other_.synchronize();
-  }
-  void expect_unchanged(const char* what) const {
-    other_.synchronize();
-    EXPECT_TRUE(same_bytes(host_.bytes(), Bytes(size, 21)))
-        << what
-        << " The work was held back while 16 other allocations were filled with 99. driver.h: the "
-           "deallocation is ordered in the stream that memory_free_async names, alone. Look first at which "
-           "work it waits for";
-  }
-
- private:
-  const Stream other_;
-  const HostMemory host_;
-  weir_allocation memory_ = nullptr;
-  std::vector<Memory> taken_;
-};
-
 WEIR_REQUIREMENT(
     4, 28, AsyncMemory, FreeingWaitsForTheStreamThatItNames,
     "memory_free_async takes effect after the earlier work of the stream that it names, whichever stream "
@@ -287,11 +340,11 @@ WEIR_REQUIREMENT(
   const Stream owner, held, waiting;
   const Event read;
   for (const Stream* allocated_in : {&owner, static_cast<const Stream*>(nullptr)}) {
-    FreedMemory freed(allocated_in);
+    FreedMemory freed(1u << 20, allocated_in);
     {
       Gate gate;
       gate.hold(held);
-      copy_out(held, freed.host(), freed.memory(), FreedMemory::size);
+      freed.read_on(held);
       free_on(held, freed.memory());
       freed.allocate_others();
       gate.open();
@@ -301,11 +354,11 @@ WEIR_REQUIREMENT(
                                ? "Memory of another, idle stream was read by a held stream and freed there."
                                : "Memory of memory_allocate was read by a held stream and freed there.");
   }
-  FreedMemory freed(&owner);
+  FreedMemory freed(1u << 20, &owner);
   {
     Gate gate;
     gate.hold(held);
-    copy_out(held, freed.host(), freed.memory(), FreedMemory::size);
+    freed.read_on(held);
     read.record(held);
     waiting.wait(read);
     waiting.flush();
@@ -326,9 +379,9 @@ WEIR_REQUIREMENT(4, 29, AsyncMemory, FreeingWaitsForGraphs,
   needs(WEIR_CAP_HOST_CALLBACK);
   needs(WEIR_CAP_GRAPHS);
   const Stream owner, held;
-  FreedMemory freed(&owner);
+  FreedMemory freed(1u << 20, &owner);
   GraphNodes nodes;
-  nodes.copy_to_host(freed.host().data(), freed.memory(), FreedMemory::size);
+  nodes.copy_to_host(freed.host().data(), freed.memory(), 1u << 20);
   const Graph graph = nodes.make();
   {
     Gate gate;

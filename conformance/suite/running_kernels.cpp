@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 3: work before, around and after a kernel that runs. Most requirements hold a stream by a host
+// Levels 3 to 5: work before, around and after a kernel that runs. Most requirements hold a stream by a host
 // callback, which ends in the driver. A kernel ends on the device, whose answers may come late.
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
+#include "ordered_memory.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -89,6 +94,209 @@ WEIR_REQUIREMENT(
         << ". Look first at when its time is taken";
     EXPECT_LT(measured, 1.05 * longest.count())
         << "nanoseconds were measured around a kernel that ran for " << longest.count() << " at most";
+  }
+}
+
+/// Calls that submit something behind a running kernel. What they need is made before, because a driver may
+/// wait for work then.
+class Followers {
+ public:
+  Followers() {
+    const Stream stream;
+    reached_.record(stream);
+    stream.synchronize();
+    if (has(WEIR_CAP_HOST_CALLBACK))
+      all_.push_back({"stream_host_callback", [this](const Stream& to) {
+                        const weir_host_callback callback = [](void* called) {
+                          *static_cast<std::atomic<bool>*>(called) = true;
+                        };
+                        call(table().stream_host_callback, weir_stream(to), callback,
+                             static_cast<void*>(&called_));
+                      }});
+    if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) {
+      if (has(WEIR_CAP_EXTERNAL_MEMORY)) {
+        external_ = wrapped(memory_, 0, 64);
+        all_.push_back({"memory_free_async of external memory",
+                        [this](const Stream& to) { free_on(to, external_.release()); }});
+      }
+      all_.push_back({"memory_free_async", [this](const Stream& to) { free_on(to, freed_.release()); }});
+      all_.push_back({"memory_allocate_async and memory_free_async",
+                      [](const Stream& to) { free_on(to, allocate(to, 64)); }});
+    }
+    all_.push_back({"a fill of 64 bytes",
+                    [this](const Stream& to) { conformance::fill<std::uint8_t>(to, memory_, 0, 64, 1); }});
+    all_.push_back({"a fill of 0 bytes",
+                    [this](const Stream& to) { conformance::fill<std::uint8_t>(to, memory_, 0, 0, 1); }});
+    all_.push_back(
+        {"stream_wait_event for an event that is reached", [this](const Stream& to) { to.wait(reached_); }});
+    all_.push_back({"stream_wait_event for an event that was never recorded",
+                    [this](const Stream& to) { to.wait(unused_); }});
+    if (has(WEIR_CAP_TIMED_EVENTS)) {
+      timed_ = Event(WEIR_EVENT_TIMED);
+      all_.push_back({"event_record of a timed event", [this](const Stream& to) { timed_.record(to); }});
+    }
+    if (has(WEIR_CAP_GRAPHS)) {
+      GraphNodes nothing, work;
+      nothing.empty();
+      work.fill<std::uint8_t>(memory_, 0, 64, 2);
+      for (const auto& [name, nodes] : {std::pair("graph_launch of a graph with an empty node", &nothing),
+                                        std::pair("graph_launch of a graph with a fill", &work)}) {
+        const auto graph = std::make_shared<Graph>(nodes->make());
+        all_.push_back({name, [graph](const Stream& to) { conformance::launch(*graph, to); }});
+      }
+    }
+  }
+
+  struct Follower {
+    const char* name;
+    std::function<void(const Stream&)> submit;
+  };
+  Followers(const Followers&) = delete;
+  Followers& operator=(const Followers&) = delete;
+  const std::vector<Follower>& all() const { return all_; }
+  bool called() const { return called_; }
+
+ private:
+  std::vector<Follower> all_;
+  const Memory memory_{64};
+  Memory external_{weir_allocation{}}, freed_{64};
+  const Event reached_, unused_;
+  Event timed_;
+  std::atomic<bool> called_{false};
+};
+
+/// A stream, or one that wraps its native handle.
+class TestedStream {
+ public:
+  explicit TestedStream(bool wrap) {
+    if (!wrap) return;
+    void* native = nullptr;
+    call(table().stream_get_native, weir_stream(own_), &native);
+    wrapper_.emplace();
+    wrapper_->destroy();
+    call(table().stream_wrap, device(), native, wrapper_->out());
+    remember_stream(*wrapper_);
+  }
+  const Stream& operator*() const { return wrapper_ ? *wrapper_ : own_; }
+
+ private:
+  const Stream own_;
+  std::optional<Stream> wrapper_;
+};
+
+void expect_held(Followers& followers, const Followers::Follower& follower, bool wrap) {
+  HeldKernel held;
+  const TestedStream tested(wrap);
+  const Stream& stream = *tested;
+  const Stream waiting;
+  const Memory memory(64), other(64);
+  const Event before, after(has(WEIR_CAP_TIMED_EVENTS) ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN);
+  const bool called = followers.called();
+  // Held, so that all of it reaches the device together.
+  const auto gate = Gate::possible() ? std::make_unique<Gate>() : nullptr;
+  if (gate) gate->hold(stream);
+  for (int i = 0; i < 40; ++i) fill<std::uint8_t>(stream, memory, 0, 64, 1);
+  held.launch(stream);
+  before.record(stream);
+  follower.submit(stream);
+  after.record(stream);
+  waiting.wait(before);
+  fill<std::uint8_t>(waiting, other, 0, 64, 1);
+  for (const Stream* each : {&stream, &waiting}) each->flush();
+  if (gate) gate->open();
+  ASSERT_TRUE(held.starts()) << "the kernel did not start";
+  const char* wrong = nullptr;
+  const bool held_back = never(
+      [&] {
+        wrong = called != followers.called() ? "the callback was called"
+                : before.done()              ? "an event between the kernel and that call was reached"
+                : after.done()               ? "an event behind that call was reached"
+                : waiting.done() ? "another stream that waits for an event behind the kernel was done"
+                : stream.done()  ? "stream_query returned WEIR_OK"
+                                 : nullptr;
+        return wrong != nullptr;
+      },
+      std::chrono::milliseconds(15));
+  EXPECT_TRUE(held_back)
+      << "40 fills, a kernel that runs until the test releases it, and then " << follower.name
+      << " were submitted to a stream" << (wrap ? " that wraps a native handle" : "")
+      << ". While the kernel ran, " << (wrong ? wrong : "")
+      << ". driver.h: streams run their work in order, and an event is a mark after the work so far. Look "
+         "first at what that call, or stream_wait_event, counts as complete while earlier work is in flight "
+         "on the device";
+  held.release();
+  stream.synchronize();
+  waiting.synchronize();
+  EXPECT_TRUE(testing::Test::HasFailure() || held.was_released())
+      << "the kernel's time was up before the test released it: " << follower.name
+      << ", event_record or stream_query waited for the kernel";
+  EXPECT_TRUE(before.done() && after.done())
+      << "stream_synchronize returned, and an event of the stream before or behind " << follower.name
+      << " is not reached";
+}
+
+WEIR_REQUIREMENT(4, 18, RunningKernels, HoldAllThatFollows,
+                 "While a kernel runs behind 40 fills, no event that was recorded behind it is reached, no "
+                 "callback runs, no stream that waits for such an event goes on, and its stream is not done, "
+                 "whatever was submitted after the kernel; also on streams that wrap a native handle.") {
+  for (const bool wrap : {false, true}) {
+    if (wrap && !has(WEIR_CAP_NATIVE_STREAM)) continue;
+    Followers followers;
+    for (const Followers::Follower& follower : followers.all()) {
+      expect_held(followers, follower, wrap);
+      if (HasFailure()) return;
+    }
+    EXPECT_EQ(followers.called(), Gate::possible());
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 85, RunningKernels, HoldTheEndOfTheirGraph,
+    "While a kernel node of a graph with 150 other nodes runs, the run has not ended: events behind it are "
+    "not reached, other streams that wait for them do not go on, and a run of the graph on another stream "
+    "does not begin.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint64_t count = 150;
+  for (const bool first : {false, true}) {
+    HeldKernel held;
+    const Memory memory(64 * count), other(128);
+    memory.write(Bytes(64 * count, 0));
+    GraphNodes nodes;
+    if (first) nodes.kernel(held.kernel(), held.arguments());
+    for (std::uint64_t i = 0; i < count; ++i) nodes.fill<std::uint8_t>(memory, 64 * i, 64, 1);
+    if (!first) nodes.kernel(held.kernel(), held.arguments());
+    const Graph graph = nodes.make();
+    const Stream stream, waiting, again;
+    const Event event;
+    launch(graph, stream);
+    event.record(stream);
+    waiting.wait(event);
+    fill<std::uint8_t>(waiting, other, 0, 64, 1);
+    fill<std::uint8_t>(stream, other, 64, 64, 2);
+    launch(graph, again);
+    for (const Stream* each : {&stream, &waiting, &again}) each->flush();
+    ASSERT_TRUE(held.starts()) << "the kernel did not start";
+    const char* wrong = nullptr;
+    const bool held_back = never(
+        [&] {
+          wrong = event.done()     ? "an event behind the run was reached"
+                  : stream.done()  ? "stream_query returned WEIR_OK for the stream of the run"
+                  : waiting.done() ? "another stream that waits for an event behind the run was done"
+                  : again.done()   ? "a second run of the graph, on another stream, ended"
+                                   : nullptr;
+          return wrong != nullptr;
+        },
+        std::chrono::milliseconds(15));
+    EXPECT_TRUE(held_back) << "a graph of 150 fills and a kernel, which is its " << (first ? "first" : "last")
+                           << " node, was launched. While the kernel ran, " << (wrong ? wrong : "")
+                           << ". driver.h: a run ends before the stream's later work, and runs of one graph "
+                              "never overlap. Look first at when the run of a graph counts as complete";
+    held.release();
+    for (const Stream* each : {&stream, &waiting, &again}) each->synchronize();
+    EXPECT_TRUE(HasFailure() || held.was_released())
+        << "the kernel's time was up before the test released it";
+    EXPECT_TRUE(same_bytes(memory.read(), Bytes(64 * count, 1)));
+    if (HasFailure()) return;
   }
 }
 

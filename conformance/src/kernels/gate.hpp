@@ -73,9 +73,8 @@ bool eventually(Condition condition) {
 /// Polls `condition`, which must never hold, for a limited time. Returns true if it never held. The time is
 /// long enough to expose work that should have waited; a correct driver passes for any length.
 template <class Condition>
-bool never(Condition condition) {
-  for (const auto limit =
-           std::chrono::steady_clock::now() + std::chrono::milliseconds(judged().thorough ? 500 : 50);
+bool never(Condition condition, std::chrono::milliseconds time = std::chrono::milliseconds(50)) {
+  for (const auto limit = std::chrono::steady_clock::now() + (judged().thorough ? 10 * time : time);
        std::chrono::steady_clock::now() < limit; std::this_thread::yield())
     if (condition()) return false;
   return true;

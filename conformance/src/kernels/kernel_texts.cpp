@@ -234,6 +234,7 @@ const std::vector<KernelText>& all_kernels() {
       {"shape", {array}, ""},
       {"tally", {array}, ""},
       {"shared", {array, i64}, ""},
+      {"shared_meeting", {array, i64}, ""},
       // out[i] = byte i of the argument block for i < bytes
       {"echo", {array, i64}, ""},
       // Has no arguments, so that its argument block is empty.

@@ -50,6 +50,9 @@ const ReadyKernel& ready_kernel(std::string_view name, std::optional<std::uint32
 /// The suite's own code object in `format` with a kernel that has no IR; empty if there is none.
 std::string_view prepared_object(std::string_view format, std::string_view kernel);
 
+/// A code object in `format` that needs a symbol which nothing defines; empty if there is none.
+std::string_view unresolved_object(std::string_view format);
+
 /// Throws std::runtime_error if the folder has no valid list of ready code objects.
 void check_kernels(const std::filesystem::path& folder);
 

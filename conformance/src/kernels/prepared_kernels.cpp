@@ -28,7 +28,9 @@ extern "C" const char weir_conformance_ptx[], weir_conformance_ptx_end[];
 WEIR_INCLUDE_BYTES("header", WEIR_DRIVER_HEADER);  // for trace.cpp
 #ifdef WEIR_HOST_KERNELS
 WEIR_INCLUDE_BYTES("host", WEIR_HOST_KERNELS);
+WEIR_INCLUDE_BYTES("unresolved", WEIR_UNRESOLVED_KERNELS);
 extern "C" const char weir_conformance_host[], weir_conformance_host_end[];
+extern "C" const char weir_conformance_unresolved[], weir_conformance_unresolved_end[];
 #endif
 #ifdef WEIR_VULKAN_KERNELS
 WEIR_INCLUDE_BYTES("vulkan_shape", WEIR_VULKAN_KERNELS "/shape.spv");
@@ -53,6 +55,18 @@ std::string_view prepared_object(std::string_view format, [[maybe_unused]] std::
     if (kernel == "tally") return {weir_conformance_vulkan_tally, weir_conformance_vulkan_tally_end};
     if (kernel == "shared") return {weir_conformance_vulkan_shared, weir_conformance_vulkan_shared_end};
   }
+#endif
+  return {};
+}
+
+std::string_view unresolved_object(std::string_view format) {
+  using namespace std::string_view_literals;
+  if (format == "ptx")
+    return ".version 6.4\n.target sm_70\n.address_size 64\n"
+           ".extern .func weir_conformance_defined_nowhere;\n"
+           ".visible .entry unresolved()\n{\n  call weir_conformance_defined_nowhere;\n  ret;\n}\n\0"sv;
+#ifdef WEIR_HOST_KERNELS
+  if (format == "elf-x86_64") return {weir_conformance_unresolved, weir_conformance_unresolved_end};
 #endif
   return {};
 }

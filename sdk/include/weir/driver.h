@@ -308,7 +308,7 @@ typedef struct weir_launch {
   uint32_t struct_size;
   uint32_t grid[3];  /* blocks, each at least 1 */
   uint32_t block[3]; /* threads of a block, each at least 1 */
-  uint32_t dynamic_shared_bytes;
+  uint32_t dynamic_shared_bytes; /* of each block, which has memory of its own */
   uint32_t argument_bytes;
   weir_kernel kernel;
   const void *arguments; /* `argument_bytes` bytes, copied before kernel_launch returns */
@@ -555,9 +555,10 @@ typedef struct weir_driver_table {
 
   /* [GRAPHS] Gives node `index` new parameters for later launches; launches already submitted keep theirs.
    * The node's kind, kernel and launch flags must not change: others return WEIR_ERROR_INVALID. Its
-   * dependencies stay as they are and are not read. Returns WEIR_ERROR_UNSUPPORTED, with nothing changed, if
-   * the vendor cannot make this change; the host then creates a new graph. Does not block. The caller
-   * serialises update, launch and destroy of one graph. */
+   * dependencies stay as they are and are not read. Other arguments are checked like those of graph_create,
+   * before anything is changed. Returns WEIR_ERROR_UNSUPPORTED, with nothing changed, if the vendor cannot
+   * make this change; the host then creates a new graph. Does not block. The caller serialises update, launch
+   * and destroy of one graph. */
   weir_result (*graph_update)(weir_graph graph, uint32_t index, const weir_graph_node *node, weir_status *status);
 
   /* [GRAPHS] Submits one run of the graph to a stream of its device. The run begins after the stream's
