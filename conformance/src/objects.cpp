@@ -57,9 +57,10 @@ testing::AssertionResult same_bytes(std::span<const std::uint8_t> found,
   if (first == found.end()) return testing::AssertionSuccess();
   std::ptrdiff_t wrong = 0;
   for (std::size_t i = 0; i < found.size(); ++i) wrong += found[i] != expected[i];
-  return testing::AssertionFailure() << wrong << " of " << found.size()
-                                     << " bytes differ, the first at offset " << first - found.begin()
-                                     << ": it is " << int(*first) << "; expected " << int(*wanted);
+  return testing::AssertionFailure()
+         << wrong << " of " << found.size() << " bytes differ, the first at offset " << first - found.begin()
+         << ": it is " << int(*first) << "; expected " << int(*wanted)
+         << ". The work wrote something else, or it counted as complete too early";
 }
 
 Bytes pattern(std::size_t size, std::uint32_t seed) {

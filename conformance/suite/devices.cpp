@@ -40,7 +40,6 @@ WEIR_REQUIREMENT(0, 31, Devices, IndexPastTheEndIsInvalid,
   refusal(WEIR_ERROR_INVALID, table().device_get_info, device_count(), &filled);
   weir_device out = nullptr;
   refusal(WEIR_ERROR_INVALID, table().device_open, device_count(), &out);
-  EXPECT_EQ(out, nullptr) << "a refused call changed out_device";
 }
 
 WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
@@ -113,7 +112,8 @@ WEIR_REQUIREMENT(0, 09, Devices, TargetFeaturesHaveSigns,
 }
 
 WEIR_REQUIREMENT(0, 36, Devices, LimitsAreSensible,
-                 "Blocks, grids, lanes, multiprocessors, argument bytes and memory are at least 1.") {
+                 "Blocks, grids, lanes, multiprocessors, argument bytes and memory are at least 1, and no "
+                 "max_block is above max_block_threads.") {
   expect_positive("max_block_threads", info().max_block_threads);
   expect_positive("multiprocessors", info().multiprocessors);
   expect_positive("lanes", info().lanes);
@@ -125,7 +125,8 @@ WEIR_REQUIREMENT(0, 36, Devices, LimitsAreSensible,
     expect_positive("max_grid" + index, info().max_grid[i]);
     if (info().max_block[i] > info().max_block_threads)
       ADD_FAILURE() << "device_get_info sets max_block" << index << " to " << info().max_block[i]
-                    << "; expected at most max_block_threads, which is " << info().max_block_threads;
+                    << "; driver.h, weir_device_info: at most max_block_threads, which is "
+                    << info().max_block_threads;
   }
 }
 

@@ -98,7 +98,12 @@ WEIR_REQUIREMENT(2, 35, Events, OrderStreams, "Work after a wait begins after th
     fill<std::uint8_t>(writer, shared, 0, large, 200);  // must not be read
     reader.synchronize();
     const Bytes bytes = copy.read();
-    ASSERT_EQ(static_cast<std::uint64_t>(std::ranges::count(bytes, i)), large) << "in round " << int{i};
+    ASSERT_EQ(static_cast<std::uint64_t>(std::ranges::count(bytes, i)), large)
+        << "is the number of bytes that have the expected value in round " << int{i}
+        << ": one stream filled memory with " << int{i}
+        << " and recorded an event, another one waited for it and copied the memory, and the first one "
+           "waited for that and filled the memory with 200. Look first at when a fill and a copy_on_device "
+           "of this size count as complete, then at stream_wait_event";
   }
   writer.synchronize();
 }
@@ -202,7 +207,11 @@ WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
   gate.open();
   for (const Stream& stream : waiting) stream.synchronize();
   const Bytes bytes = memory.read();
-  for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(bytes[i], 100 + i / 64);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    ASSERT_EQ(int{bytes[i]}, static_cast<int>(100 + i / 64))
+        << "is byte " << i % 64 << " of what stream " << i / 64 + 1 << " of " << streams
+        << " streams filled, which all waited for one event of a held stream, whose fill wrote 5. The stream "
+           "did not wait, or it never ran. Look first at how many streams may wait for one";
 }
 
 WEIR_REQUIREMENT(2, 42, Events, OfTheSameStreamDoNotBlockIt,

@@ -121,7 +121,12 @@ WEIR_REQUIREMENT(1, 50, Fills, OfManyMegabytesAreWhole, "A fill of 96 MiB is who
   fill<std::uint32_t>(stream, memory, 0, size, 0x01020304);
   stream.synchronize();
   const auto words = memory.values<std::uint32_t>();
-  EXPECT_EQ(std::ranges::count(words, 0x01020304u), static_cast<std::ptrdiff_t>(words.size()));
+  const auto wrong = std::ranges::find_if(words, [](std::uint32_t word) { return word != 0x01020304; });
+  EXPECT_EQ(wrong, words.end())
+      << "after a fill of 96 MiB with words of 0x01020304 and stream_synchronize, word "
+      << wrong - words.begin() << " of " << words.size() << " is " << (wrong == words.end() ? 0 : *wrong)
+      << ". The fill was incomplete when stream_synchronize returned, or it does not write its whole range. "
+         "Look first at when a fill counts as complete";
 }
 
 }  // namespace

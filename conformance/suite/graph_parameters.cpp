@@ -185,9 +185,9 @@ WEIR_REQUIREMENT(
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(8, 2), Bytes(2, 7)))
       << "node 0 writes a 7, node " << count - 2 << " copies it, and node " << count - 1
-      << " copies the copy. driver.h: the number of nodes is limited by memory only. Look first at the width "
-         "of the "
-      << "numbers of nodes";
+      << " copies the copy. driver.h: the number of nodes is limited by memory only, and a run ends when its "
+         "nodes have ended. Look first at when the run of a large graph counts as complete, and at the width "
+         "of the numbers of nodes";
   weir_graph_node last = nodes[count - 1];
   last.destination_offset = 10;
   weir_status status = new_status();
@@ -198,8 +198,9 @@ WEIR_REQUIREMENT(
   launch(graph, stream);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(10, 1), Bytes(1, 7)))
-      << "node " << count - 1 << " was updated to copy to byte 10. Look first at the width of the index of "
-      << "graph_update";
+      << "node " << count - 1
+      << " was updated to copy to byte 10. Look first at the width of the index of graph_update, and at when "
+         "the run of a large graph counts as complete";
 }
 
 WEIR_REQUIREMENT(

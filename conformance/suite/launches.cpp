@@ -162,7 +162,17 @@ WEIR_REQUIREMENT(
         Bytes block = kernel.block(out, i * room, static_cast<std::uint32_t>(first + i + 1));
         blocks.push_back(block);
         const weir_launch launch = kernel.launch_of(block);
-        call(table().kernel_launch, weir_stream(stream), &launch);
+        weir_status status = new_status();
+        if (const weir_result result = table().kernel_launch(stream, &launch, &status); result != WEIR_OK) {
+          delay.end();
+          stream.synchronize();
+          FAIL()
+              << "kernel_launch with " << kernel.bytes() << " argument bytes returned " << result_name(result)
+              << ": " << status.message
+              << ". The kernel was looked up with a layout of that size, and others of the same name with "
+                 "other sizes. Look first at which kernel module_get_kernel returns for another layout, and "
+                 "then at kernel_launch";
+        }
         std::ranges::fill(block, std::uint8_t{0xcc});
       }
       delay.end();

@@ -337,7 +337,6 @@ WEIR_REQUIREMENT(
     const weir_memory_options options = memory_options(100, WEIR_MEMORY_DEVICE, alignment);
     weir_allocation out = nullptr;
     refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);
-    EXPECT_EQ(out, nullptr) << "with alignment " << alignment;
   }
 }
 

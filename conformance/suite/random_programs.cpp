@@ -128,9 +128,10 @@ void expect_equal(const Buffers& buffers, std::uint32_t seed, const std::vector<
         << " of buffer " << i << " is " << *seen << " instead of " << *wanted
         << ", as if the steps had run one "
         << "by one; " << history
-        << ". Look first at stream_wait_event, or for a graph at its dependencies: steps that share a buffer "
-           "are ordered by them. If single kernels, copies and fills are wrong too, look at when a piece of "
-           "work counts as complete";
+        << ". Either steps ran in another order, or stream_synchronize returned before the last of them had "
+           "ended. Look first at stream_wait_event, or for a graph at its dependencies: steps that share a "
+           "buffer are ordered by them. Then look at when the run of a graph and a piece of work count as "
+           "complete";
   }
 }
 

@@ -406,7 +406,6 @@ WEIR_REQUIREMENT(
         << "beside the given target the message names none that device_get_info lists; driver.h: it names "
            "the given format and target and the supported ones: "
         << message;
-    EXPECT_EQ(out, nullptr);
   }
 }
 

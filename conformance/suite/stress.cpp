@@ -205,7 +205,9 @@ WEIR_REQUIREMENT(8, 16, Threads, LoadAndUnloadCode,
       const auto values = out.values<std::int64_t>();
       for (std::int64_t k = 0; k < 16; ++k)
         if (values[static_cast<std::size_t>(k)] != (i % 2 ? round + k : 3 * round))
-          throw std::runtime_error("another module's kernel ran");
+          throw std::runtime_error(
+              "a kernel gave another result, while eight threads loaded and unloaded code at once: another "
+              "module's kernel ran, or it counted as complete too early");
     }
   });
 }

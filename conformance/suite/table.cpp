@@ -58,7 +58,6 @@ WEIR_REQUIREMENT(0, 14, Table, UnclaimedAllocationIsRefused,
   const weir_memory_options options = memory_options(64);
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().memory_allocate_async, weir_stream(stream), &options, &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(0, 15, Table, UnclaimedTimedEventsAreRefused,
@@ -66,7 +65,6 @@ WEIR_REQUIREMENT(0, 15, Table, UnclaimedTimedEventsAreRefused,
   if (has(WEIR_CAP_TIMED_EVENTS)) throw Skipped("the device offers TIMED_EVENTS");
   weir_event out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().event_create, device(), std::uint32_t{WEIR_EVENT_TIMED}, &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(0, 16, Table, UnclaimedCallbacksAreRefused,
@@ -84,7 +82,6 @@ WEIR_REQUIREMENT(0, 17, Table, UnclaimedPinnedMemoryIsRefused,
   const weir_memory_options options = memory_options(64, WEIR_MEMORY_PINNED);
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().memory_allocate, device(), &options, &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(0, 18, Table, UnclaimedNativeStreamsAreRefused,
@@ -106,7 +103,6 @@ WEIR_REQUIREMENT(0, 19, Table, UnclaimedGraphsAreRefused,
   weir_graph out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().graph_create, device(), 1u,
           static_cast<const weir_graph_node* const*>(nodes), &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(0, 22, Table, UnclaimedExternalMemoryIsRefused,
@@ -116,7 +112,6 @@ WEIR_REQUIREMENT(0, 22, Table, UnclaimedExternalMemoryIsRefused,
   const weir_external_memory memory = external_memory(WEIR_EXTERNAL_HOST, bytes, sizeof bytes);
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().memory_wrap, device(), &memory, &out);
-  EXPECT_EQ(out, nullptr);
 }
 
 WEIR_REQUIREMENT(0, 23, Table, UnclaimedCompilationIsRefused,

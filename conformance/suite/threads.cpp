@@ -312,7 +312,8 @@ WEIR_REQUIREMENT(2, 84, Events, ThreadsUseOneAtOnce,
                "same "
             << "time. A stream waits for a record that is never reached. driver.h: every function may be "
                "called from "
-            << "several threads at once for one object. Look first at the lock of the event's mark";
+            << "several threads at once for one object. Look first at how stream_wait_event reads the "
+               "event's mark and keeps several waits of one stream, and at the lock of the mark";
       EXPECT_TRUE(event.done())
           << "all streams are done, and event_query of an event that " << racers
           << " threads recorded on them at the same time returned WEIR_NOT_READY. Look first at "

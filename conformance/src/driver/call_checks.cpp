@@ -78,7 +78,9 @@ void StatusCheck::after(std::string_view called, weir_result result) const {
     return breaches().add(call, "returned " + result_name(result) + " and left *status unfilled");
   if (status_->code != result)
     breaches().add(
-        call, "returned " + result_name(result) + " and set status.code to " + result_name(status_->code));
+        call, "returned " + result_name(result) +
+                  (status_->code == before_.code ? " and left status.code unfilled"
+                                                 : " and set status.code to " + result_name(status_->code)));
   check_text(call, status_->message, sizeof status_->message, "message");
   check_text(call, status_->vendor_name, sizeof status_->vendor_name, "vendor_name");
   if (std::strcmp(status_->vendor_name, before_.vendor_name) == 0 && *before_.vendor_name)

@@ -86,8 +86,9 @@ Gate::~Gate() {
     ADD_FAILURE()
         << (state_->blocked.empty() ? "a call" : state_->blocked) << " blocked for more than "
         << patience().count()
-        << " seconds while a host callback held the work of a stream. driver.h: a call that submits "
-           "returns without waiting for the work. Look first at what it waits for";
+        << " seconds while a host callback held the work of a stream. driver.h: a call that submits returns "
+           "without waiting for the work, and functions like memory_get_info and kernel_get_info wait for no "
+           "submitted work. Look first at what it waits for";
 }
 
 void Gate::hold(const Stream& stream) {
