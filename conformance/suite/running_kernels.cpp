@@ -300,5 +300,94 @@ WEIR_REQUIREMENT(
   }
 }
 
+/// Makes calls that must return while a kernel runs.
+void expect_no_waits(bool in_graph) {
+  HeldKernel held;
+  const Kernel iota("iota");
+  const Memory memory(64), used(64);
+  const Stream other;
+  Stream stream;
+  Event recorded, destroyed;
+  const Event last;
+  Graph graph;
+  GraphNodes nodes, changed;
+  if (has(WEIR_CAP_GRAPHS)) {
+    nodes.fill<std::uint8_t>(used, 0, 64, 1);
+    if (in_graph) nodes.kernel(held.kernel(), held.arguments());
+    changed.fill<std::uint8_t>(used, 0, 64, 2);
+    graph = nodes.make();
+  }
+  if (in_graph)
+    launch(graph, stream);
+  else
+    held.launch(stream);
+  stream.flush();
+  ASSERT_TRUE(held.starts()) << "the kernel did not start";
+  Memory external(weir_allocation{});
+  bool waited = false;
+  const auto try_call = [&](const char* name, const std::function<void()>& make) {
+    if (waited) return;
+    const auto began = std::chrono::steady_clock::now();
+    make();
+    waited = std::chrono::steady_clock::now() - began > patience() / 2.0;
+    EXPECT_FALSE(waited)
+        << name << " did not return within half of the " << patience().count()
+        << " seconds for which a kernel runs" << (in_graph ? " in a graph" : "")
+        << ". driver.h: it waits for no submitted work, or only submits. Look first at which "
+           "answer of the device, or which lock, it waits for";
+  };
+  try_call("memory_get_info", [&] { (void)memory.info(); });
+  if (has(WEIR_CAP_EXTERNAL_MEMORY)) try_call("memory_wrap", [&] { external = wrapped(memory, 0, 64); });
+  try_call("kernel_get_info", [&] { (void)info_of(iota); });
+  try_call("kernel_get_info of the kernel that runs", [&] { (void)info_of(held.kernel()); });
+  if (has(WEIR_CAP_COOPERATIVE_LAUNCH))
+    try_call("kernel_max_cooperative_blocks", [&] {
+      std::uint32_t blocks = 0;
+      call(table().kernel_max_cooperative_blocks, iota.handle(), 1u, 0u, &blocks);
+    });
+  try_call("device_get_info", [&] {
+    weir_device_info described{};
+    described.struct_size = sizeof described;
+    call(table().device_get_info, judged().device, &described);
+  });
+  try_call("stream_query", [&] { EXPECT_FALSE(stream.done()) << "stream_query, while a kernel runs"; });
+  for (const Event* event : {&recorded, &destroyed}) try_call("event_record", [&] { event->record(stream); });
+  try_call("event_query", [&] { EXPECT_FALSE(recorded.done()) << "event_query, behind a kernel that runs"; });
+  try_call("stream_wait_event", [&] { other.wait(recorded); });
+  try_call("fill", [&] { fill<std::uint8_t>(stream, used, 0, 64, 3); });
+  if (has(WEIR_CAP_HOST_CALLBACK))
+    try_call("stream_host_callback", [&] {
+      call(table().stream_host_callback, weir_stream(stream), weir_host_callback([](void*) {}),
+           static_cast<void*>(nullptr));
+    });
+  if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
+    try_call("memory_free_async", [&] { free_on(stream, allocate(stream, 64)); });
+  if (has(WEIR_CAP_GRAPHS)) {
+    try_call("graph_update", [&] {  // which the vendor may be unable to make
+      (void)result_of(table().graph_update, weir_graph(graph), 0u,
+                      static_cast<const weir_graph_node*>(&changed[0]));
+    });
+    try_call("graph_launch", [&] { launch(graph, stream); });
+    try_call("graph_destroy", [&] { graph.destroy(); });
+  }
+  try_call("event_destroy", [&] { destroyed.destroy(); });
+  try_call("event_record", [&] { last.record(stream); });
+  try_call("stream_flush", [&] { stream.flush(); });
+  try_call("stream_flush", [&] { other.flush(); });
+  try_call("stream_destroy", [&] { stream.destroy(); });
+  held.release();
+  last.synchronize();
+  other.synchronize();
+  EXPECT_TRUE(waited || held.was_released()) << "the kernel's time was up before the test released it";
+}
+
+WEIR_REQUIREMENT(4, 19, RunningKernels, LeaveOtherCallsFree,
+                 "While a kernel runs, in a stream or in a graph, questions about memory, kernels and "
+                 "devices return, and so do queries, submissions, updates, and destructions of events, "
+                 "graphs and streams.") {
+  expect_no_waits(false);
+  if (!HasFailure() && has(WEIR_CAP_GRAPHS)) expect_no_waits(true);
+}
+
 }  // namespace
 }  // namespace weir::conformance
