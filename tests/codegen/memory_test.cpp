@@ -338,6 +338,61 @@ param @s: i64
       }
 }
 
+// LLVM 22 makes one store of several and moves it past others: tests/evidence/llvm-interleaved.md.
+// proves R36
+TEST(InterleavedAccesses, KeepTheirOrder) {
+  const auto code_of = [](const std::string& target_name, const std::string& more) {
+    const Program program = parse_program(R"(weir-ir 1
+kernel "k"
+param @x: array<f32, 1>
+param @a: array<f32, 1>
+param @b: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %four = const 4 : i64
+  %limit = const 7 : f32
+  %size = extent @x, 0 : i64
+  %n = div %size, %four : i64
+  parallel (%r) in (%zero to %n) {
+    %first = mul %r, %four : i64
+    for %c = %zero to %four step %one {
+      %t = add %first, %c : i64
+      %v = load @x[%t] : f32
+      %w = add %v, %v : f32
+      store @a[%t], %w
+)" + more + "    }\n  }\n}\n");
+    codegen::Target target{"elf-x86_64", target_name, "", 1, 1};
+    target.assumptions.no_alias = true;
+    return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+  };
+  const std::string stored_twice = R"(
+      %y = load @b[%t] : f32
+      %z = add %y, %v : f32
+      store @b[%t], %z
+      %q = gt %v, %limit : bool
+      if %q {
+        store @a[%t], %limit
+      })";
+  const std::string read_again = R"(
+      %y = load @b[%t] : f32
+      store @b[%t], %v
+      %u = load @a[%t] : f32
+      %z = mul %u, %y : f32
+      store @x[%t], %z)";
+  for (const std::string target : {"x86-64-v3", "x86-64-v4", "znver4"}) {
+    const std::string independent = code_of(target, "");
+    EXPECT_THAT(independent, testing::HasSubstr("vector.body:")) << target;
+    EXPECT_THAT(independent, testing::Not(testing::HasSubstr("vector.memcheck:"))) << target;
+    // LLVM may still vectorise the loop, if it looks itself for accesses to the same bytes.
+    for (const std::string& more : {stored_twice, read_again}) {
+      const std::string code = code_of(target, more);
+      const bool vectors = code.find("vector.body:") != std::string::npos;
+      EXPECT_EQ(vectors, code.find("vector.memcheck:") != std::string::npos) << target << more;
+    }
+  }
+}
+
 // Without AVX512DQ, LLVM 22 cannot select conversions to f16 by AVX512FP16.
 // proves R36
 TEST(MaskedBytes, AreStoredBesideConversionsToF16OnProcessorsWithAvx512Fp16) {

@@ -92,6 +92,7 @@ class AimedGenerator : private AimedLongBodies {
     for (std::size_t n = 0; n < loops; ++n) make_part(n == aimed ? aim_ : other());
     if (aim_.kind == kind_of(Op::scratch_store)) make_part({plain_row(), kind_of(Op::scratch_load)});
     if (c_.chance(12)) divided_loop();
+    if (c_.chance(12)) rewritten_rows();
     RunnableKernel result;
     if (!aligned_)
       for (const Array& a : arrays_)
@@ -207,6 +208,69 @@ class AimedGenerator : private AimedLongBodies {
     keep(reached, binary(reached, Op::sub, type, a, fresh(reached, type)), type);
     leave(inner);
     block.statements.push_back(std::move(branch));
+    s.bodies.push_back(std::move(block));
+    leave(scope);
+    loop_ = {};
+    k_.body.statements.push_back(std::move(s));
+  }
+
+  // Short rows whose iterations store to their own elements several times. LLVM unrolls them, and vectorises
+  // the loop of rows.
+  void rewritten_rows() {
+    used_.clear();
+    const ScalarType type = arithmetic();
+    const auto width = static_cast<std::int64_t>(2 + c_.below(7));
+    const std::int64_t height = c_.chance(2) ? 1 : static_cast<std::int64_t>(1 + c_.below(8));
+    std::vector<std::uint32_t> arrays;
+    for (std::size_t n = 2 + c_.below(3); n > 0; --n) {
+      arrays.push_back(add_array(Role::output, type, 1, ElementType::Shape::scalar));
+      arrays_.pop_back();  // no other statement accesses it
+    }
+    const std::size_t visible = values_.size();
+    Statement s = make(Op::parallel);
+    const auto dimension = [&](ValueId end) {
+      s.operands.push_back(number(k_.body, 0));
+      s.operands.push_back(end);
+    };
+    const ValueId inside = binary(k_.body, Op::sub, ScalarType::i64, extent(k_.body, arrays[0], 0),
+                                  number(k_.body, extents_[arrays[0]][0] - full_[1][0]));
+    dimension(binary(k_.body, Op::div, ScalarType::i64, inside, number(k_.body, width * height)));
+    const bool group = c_.chance(3);
+    if (group) {
+      if (height > 1) dimension(number(k_.body, height));
+      dimension(number(k_.body, width));
+      std::vector<std::uint64_t> threads{static_cast<std::uint64_t>(width)};
+      if (height > 1) threads.insert(threads.begin(), static_cast<std::uint64_t>(height));
+      ir::set_group(s, threads);
+    }
+    values_.resize(visible);
+    const Scope scope = enter();
+    Block block;
+    loop_ = {};
+    index(block);
+    loop_.indices.push_back(block.arguments.back());
+    const auto inner = [&](Block& out, ValueId outer, std::int64_t count, const auto& body) {
+      const auto join = [&](Block& at, ValueId number_in_row) {
+        const ValueId first = binary(at, Op::mul, ScalarType::i64, outer, number(at, count));
+        body(at, binary(at, Op::add, ScalarType::i64, first, number_in_row));
+      };
+      if (count == 1) return body(out, outer);
+      if (group) {
+        index(out);
+        return join(out, out.arguments.back());
+      }
+      Statement row = make(Op::for_);
+      row.operands = {number(out, 0), number(out, count), number(out, 1)};
+      const Scope within_row = enter();
+      Block& each = row.bodies.emplace_back();
+      index(each);
+      join(each, each.arguments.back());
+      leave(within_row);
+      out.statements.push_back(std::move(row));
+    };
+    inner(block, loop_.indices[0], height, [&](Block& out, ValueId row) {
+      inner(out, row, width, [&](Block& at, ValueId own) { rewrite(at, type, arrays, own); });
+    });
     s.bodies.push_back(std::move(block));
     leave(scope);
     loop_ = {};

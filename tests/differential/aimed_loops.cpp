@@ -58,6 +58,38 @@ void AimedLoops::rows(Block& out, bool packets, bool four_bytes_too) {
   keep(out, value, type);
 }
 
+void AimedLoops::rewrite(Block& out, ScalarType type, const std::vector<std::uint32_t>& arrays, ValueId own) {
+  const auto value = [&](Block& block) {
+    const auto loaded = [&] {
+      return emit(block, access_of(Op::load, arrays[c_.below(arrays.size())], {own}));
+    };
+    const ValueId a = loaded();
+    return binary(block, c_.chance(2) ? Op::add : Op::sub, type, a,
+                  c_.chance(3) ? fresh(block, type) : loaded());
+  };
+  const auto store = [&](Block& block) {
+    const ValueId stored = value(block);
+    block.statements.push_back(access_of(Op::store, arrays[c_.below(arrays.size())], {own, stored}));
+  };
+  for (std::size_t n = 2 + c_.below(5); n > 0; --n) {
+    if (!c_.chance(3)) {
+      store(out);
+      continue;
+    }
+    const ValueId a = value(out);
+    Statement s = make(Op::if_);
+    s.operands = {binary(out, Op::gt, ScalarType::boolean, a, fresh(out, type))};
+    s.bodies.resize(2);
+    for (Block& body : s.bodies) {
+      const Scope scope = enter();
+      store(body);
+      leave(scope);
+      if (c_.chance(2)) break;
+    }
+    out.statements.push_back(std::move(s));
+  }
+}
+
 void AimedLoops::wide_add(Block& out) {
   static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::i32, ScalarType::u32,
                                          ScalarType::u8,  ScalarType::i16, ScalarType::f64};

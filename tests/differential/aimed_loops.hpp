@@ -23,6 +23,9 @@ class AimedLoops : protected AimedGroups {
   void neighbours(Block& out, std::size_t bytes);
   /// Elements of two rows, the second of which is added to a variable; of 8 bytes, or also of 4.
   void rows(Block& out, bool packets, bool four_bytes_too);
+  /// Stores to the iteration's own element of each of the arrays, some of them under conditions, and loads in
+  /// between. All have elements of the type and one dimension.
+  void rewrite(Block& out, ScalarType type, const std::vector<std::uint32_t>& arrays, ValueId own);
   /// A sum of two arrays, which LLVM vectorises.
   void wide_add(Block& out);
   /// A sequential loop that LLVM vectorises.

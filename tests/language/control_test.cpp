@@ -141,6 +141,45 @@ TEST(Control, DivisionsThatNoIterationChangesAreRightUnderConditions) {
   }
 }
 
+void rewrite_own(View<const float> x, View<float> a, View<float> b, Index t) {
+  a[t] = x[t] * 2.0f;
+  if_(x[t] > 7.0f, [&] { a[t] = 1000.0f; });
+  b[t] = b[t] + a[t];
+  a[t] = x[t] + 7.0f;
+  b[t] = b[t] - a[t];
+}
+
+// LLVM unrolls the rows and vectorises the loop of them (tests/evidence/llvm-interleaved.md). proves R36
+TEST(Control, IterationsKeepTheOrderOfTheirAccesses) {
+  const auto test = [&](const Kernel<void(View<const float>, View<float>, View<float>)>& kernel, int width) {
+    const int n = 64 * width;
+    std::vector<float> x(n), a(n, -1), b(n), expected_a(n), expected_b(n);
+    for (int i = 0; i < n; ++i) {
+      x[i] = static_cast<float>(i % 31);
+      b[i] = static_cast<float>(i);
+      expected_a[i] = x[i] + 7;
+      expected_b[i] = b[i] + (x[i] > 7 ? 1000 : 2 * x[i]) - expected_a[i];
+    }
+    auto a_array = upload(a), b_array = upload(b);
+    kernel(upload(x), a_array, b_array);
+    EXPECT_EQ(a_array.to_host(), expected_a) << width << " in a row";
+    EXPECT_EQ(b_array.to_host(), expected_b) << width << " in a row";
+  };
+  for (const int width : {2, 3, 4, 8})
+    test(Kernel{"rows", with_constants([=](View<const float> x, View<float> a, View<float> b) {
+                  range_for(x.size() / width, [&](Index r) {
+                    for_(0, width, [&](Index c) { rewrite_own(x, a, b, r * width + c); });
+                  });
+                })},
+         width);
+  test(Kernel{"group",
+              [](View<const float> x, View<float> a, View<float> b) {
+                group_for(groups(x.size() / 64), threads<8, 8>,
+                          [&](Index g, Index r, Index c) { rewrite_own(x, a, b, g * 64 + r * 8 + c); });
+              }},
+       8);
+}
+
 // On processors with AVX-512, eight iterations at a time store under a mask, and the compiler spills some masks
 // (tests/evidence/llvm-kmovb.md). proves R36
 TEST(Control, BytesStoredUnderAConditionLeaveTheOthers) {

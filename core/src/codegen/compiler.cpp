@@ -154,6 +154,7 @@ class Compilation {
           if (!vectorises()) return;
           manager.addPass(llvm::LoopSimplifyPass());
           manager.addPass(InvariantDivisions());
+          manager.addPass(AccessesInOrder(device_->assumptions().no_alias));
         });
     passes.registerVectorizerEndEPCallback([&](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
       manager.addPass(PlainAccesses());

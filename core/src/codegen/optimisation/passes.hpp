@@ -68,6 +68,21 @@ class InvariantDivisions : public llvm::PassInfoMixin<InvariantDivisions> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+/// Takes the statement that iterations are independent from loops in which LLVM 22 would change the order of
+/// accesses within an iteration. Its vectoriser makes one access of several that are a constant number of
+/// bytes apart, at the position of the first load or of the last store. In loops with that statement, it does
+/// not look for other accesses to the same bytes in between (tests/evidence/llvm-interleaved.md). Must run
+/// before vectorisation.
+class AccessesInOrder : public llvm::PassInfoMixin<AccessesInOrder> {
+ public:
+  /// `no_alias`: different arrays share no memory.
+  explicit AccessesInOrder(bool no_alias) : no_alias_(no_alias) {}
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+
+ private:
+  bool no_alias_;
+};
+
 /// Compiles functions that load or store eight bytes under a mask without AVX512DQ. With it, LLVM 22 extends
 /// the mask with KMOVB, which its register allocator treats as a copy. If the result is spilled, bits beyond
 /// the eighth remain, and bytes after the eight are overwritten (tests/evidence/llvm-kmovb.md). Must run
