@@ -23,6 +23,7 @@ using sdk::format_text;
 constexpr auto rank_error = static_cast<weir_result>(WEIR_ERROR_RANK);
 constexpr auto idle_pause = 5ms;      // between looks for control messages while no operation runs
 constexpr auto ended_pause = 2ms;     // between looks for ended ranks
+constexpr auto leave_limit = 1s;      // for the word that this rank leaves its groups
 constexpr auto farewell_limit = 10s;  // for other ranks to report a failure before this process ends
 
 thread_local bool is_service = false;
@@ -267,8 +268,13 @@ void Engine::enter(const std::shared_ptr<Membership>& group) {
 void Engine::leave(Membership& group) {
   const Lock lock(mutex_);
   members_.erase(group.id_);
+  say_left(group);
+}
+
+void Engine::say_left(const Membership& group) {
   for (std::uint32_t rank = 0; rank < group.size_; ++rank)
-    if (rank != group.rank_) send(rank, {Control::left, 0, group.id_, -1, Control::gone, 0, 0, ""});
+    if (rank != group.rank_ && !is_lost(static_cast<int>(rank)))
+      send(rank, {Control::left, 0, group.id_, -1, Control::gone, 0, 0, ""});
 }
 
 void Engine::stop(std::string reason) {
@@ -290,6 +296,20 @@ bool Engine::is_lost(int rank) const {
 // failure, because the launcher ends them when the first process exits.
 void Engine::finish(Lock& lock) noexcept {
   if (state_ != State::running || stopped_ || !own_) return;
+  try {
+    // exit() destroys no groups. Without a word of this rank the others would wait for it, and it would wait
+    // for them in MPI_Finalize.
+    for (const auto& [number, member] : members_)
+      if (const auto group = member.lock()) say_left(*group);
+    const auto sends = [&] {
+      return std::ranges::any_of(outgoing_,
+                                 [&](const Outgoing& out) { return !lost_[out.to] && !has_ended(out.to); });
+    };
+    progress();
+    for (const auto until = Clock::now() + leave_limit; sends() && Clock::now() < until; progress())
+      changed_.wait_for(lock, idle_pause);
+  } catch (...) {  // no memory; the process ends in any case
+  }
   const bool whole = std::ranges::none_of(lost_, [](bool lost) { return lost; });
   if (!whole) {
     try {

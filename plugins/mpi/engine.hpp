@@ -81,6 +81,7 @@ class Engine {
   void receive_next();
   void handle(const Control& message);
   void answer(const Control& question);
+  void say_left(const Membership& group);
   void look_for_ended();
   void finish(Lock& lock) noexcept;
   void end_with_process() noexcept;

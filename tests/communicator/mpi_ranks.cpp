@@ -208,6 +208,13 @@ void with_culprit(std::uint32_t culprit, const std::function<void()>& wrong) {
   }
 }
 
+/// All ranks do `what` in a group, after a call.
+void with_all(const std::function<void()>& what) {
+  const Communicator world = join();
+  world.barrier();
+  what();
+}
+
 void mismatch() {
   const Communicator world = join();
   Device device = open("cpu");
@@ -232,6 +239,8 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"throw", [] { with_culprit(1, [] { throw std::out_of_range("no such river"); }); }},
     {"kill", [] { with_culprit(1, [] { raise(SIGKILL); }); }},
     {"exit", [] { with_culprit(1, [] { _exit(0); }); }},
+    {"exit_in_group", [] { with_culprit(1, [] { std::exit(3); }); }},
+    {"exit_everywhere", [] { with_all([] { std::exit(0); }); }},
     {"hang", [] { with_culprit(2, [] { std::this_thread::sleep_for(60s); }); }},
     {"stop", [] { with_culprit(2, [] { raise(SIGSTOP); }); }},
     {"absent",

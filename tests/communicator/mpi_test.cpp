@@ -205,6 +205,20 @@ TEST_F(Mpi, AKilledRankIsAnErrorAtOnceIfTheLauncherLeavesTheOthers) {
   }
 }
 
+// The process waits in MPI_Finalize for the others, which would wait for it.
+TEST_F(Mpi, ARankThatCallsExitIsNamedAtOnceAndTheJobEnds) {
+  const Ending ending = mpirun(3, "exit_in_group");
+  EXPECT_NE(ending.status, 0);
+  for (const char* rank : {"0", "2"})
+    EXPECT_THAT(ending.output, HasSubstr(std::string("rank ") + rank + " failed after 0."));
+  EXPECT_THAT(ending.output,
+              HasSubstr("rank 1 left the group, while other ranks waited for it in all_reduce"));
+  EXPECT_LT(ending.took, 10s);
+  const Ending together = mpirun(3, "exit_everywhere");
+  EXPECT_EQ(together.status, 0) << together.output;
+  EXPECT_LT(together.took, 10s);
+}
+
 TEST_F(Mpi, AHangingRankIsNamedWithinTheLimitAndNoProcessStays) {
   const Ending ending = mpirun(3, "hang", "", "WEIR_RANK_LIMIT=1");
   EXPECT_NE(ending.status, 0);
