@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string>
 #include <thread>
 
 namespace weir::mpi {
@@ -176,9 +178,31 @@ std::string Membership::describe(std::uint32_t rank) const {
                      static_cast<unsigned long long>(answer.calls - 1), answer.text);
 }
 
+// The ranks that made another call than most, as their call of the same number; the largest set names what
+// most called.
+void Membership::name_other_calls() {
+  std::map<std::string, std::vector<std::uint32_t>> ranks_of{{last_, {rank_}}};
+  for (std::uint32_t rank = 0; rank < size_; ++rank) {
+    const auto& [given, answer] = answers_[rank];
+    if (rank != rank_ && given && answer.state == Control::member && answer.collectives == collectives_)
+      ranks_of[answer.text].push_back(rank);
+  }
+  if (ranks_of.size() < 2) return;
+  const auto [fewest, most] =
+      std::ranges::minmax_element(ranks_of, {}, [](const auto& entry) { return entry.second.size(); });
+  const std::uint32_t rank = fewest->second.front();
+  fail_locked(
+      static_cast<int>(rank),
+      format_text("rank %u called %s where other ranks called %s, as call %llu of the group; make the same "
+                  "calls on all ranks (JoinOptions::validate compares them)",
+                  rank, fewest->first.c_str(), most->first.c_str(),
+                  static_cast<unsigned long long>(calls_ - 1)));
+}
+
 // A rank that this rank waits for may itself wait for another one. The cause is the rank with the fewest
-// calls.
+// calls, or the one that made another call.
 void Membership::give_up(const std::vector<Request>& requests) {
+  if (channel_ == Channel::collective) name_other_calls();
   std::vector<std::uint32_t> late;
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;

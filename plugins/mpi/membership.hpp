@@ -53,6 +53,7 @@ class Membership final : public sdk::Messages, public std::enable_shared_from_th
   bool test(std::vector<Request>& requests);
   void judge(const std::vector<Request>& requests);
   void ask();
+  void name_other_calls();
   [[noreturn]] void give_up(const std::vector<Request>& requests);
   void withdraw(std::vector<Request>& requests, Lock& lock);
   void set_failure(int rank, std::string words);

@@ -215,6 +215,20 @@ void with_all(const std::function<void()>& what) {
   what();
 }
 
+/// Rank 1 calls broadcast where the others call all_reduce.
+void other_call() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array<int>(stream, 10);
+  x.fill(stream, 1);
+  if (world.rank() == 1)
+    world.broadcast(stream, x, 0);
+  else
+    world.all_reduce(stream, x, Reduction::sum);
+  world.synchronize(stream);
+}
+
 void mismatch() {
   const Communicator world = join();
   Device device = open("cpu");
@@ -231,6 +245,7 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"same_bits", same_bits},
     {"run_once", run_once},
     {"mismatch", mismatch},
+    {"other_call", other_call},
     {"distributed", distributed},
     {"distributed_grid", distributed_grid},
     {"other_cut", other_cut},

@@ -243,6 +243,13 @@ TEST_F(Mpi, ARankThatDoesNotJoinIsNamed) {
   EXPECT_LT(ending.took, 10s);
 }
 
+TEST_F(Mpi, ARankThatMakesAnotherCallIsNamed) {
+  const Ending ending = mpirun(4, "other_call", "", "WEIR_RANK_LIMIT=1");
+  EXPECT_NE(ending.status, 0);
+  EXPECT_THAT(ending.output, HasSubstr("rank 1 called broadcast where other ranks called all_reduce"));
+  EXPECT_LT(ending.took, 10s);
+}
+
 TEST_F(Mpi, ArraysOfUnequalSizeAreNamed) {
   const Ending ending = mpirun(3, "mismatch");
   EXPECT_NE(ending.status, 0);
