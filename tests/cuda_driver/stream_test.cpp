@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events, memory, copies and fills: the calls that reach CUDA, and their streams.
 #include <chrono>
+#include <future>
 #include <span>
+#include <string>
 #include <thread>
 
 #include "fake.hpp"
@@ -271,6 +273,46 @@ TEST_F(Fake, ShortMemoryIsTriedAgainAfterPoolsGaveBackAndThenNamed) {
                              HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory")));
   EXPECT_EQ(calls_of("cuMemPoolTrimTo").size(), 1u);
   EXPECT_EQ(calls_of("cuMemAlloc_v2").size(), 2u);
+}
+
+weir_allocation allocate_in_order(weir_stream stream) {
+  const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 64, 0};
+  weir_allocation out = nullptr;
+  call(table().memory_allocate_async, stream, &options, &out);
+  return out;
+}
+
+// proves R34
+TEST_F(Fake, ShortMemoryWaitsForPendingDeallocations) {
+  const weir_allocation memory = allocate_in_order(stream);
+  fake().hold(true);
+  call(table().memory_free_async, stream, memory);
+  std::future<std::string> refused = std::async(std::launch::async, [&] {
+    const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 1ull << 40, 0};
+    weir_allocation out = nullptr;
+    return refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate, device, &options, &out);
+  });
+  EXPECT_EQ(refused.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  fake().hold(false);
+  EXPECT_THAT(refused.get(), HasSubstr("1099511627776 bytes"));
+  EXPECT_EQ(calls_of("cuMemPoolTrimTo").size(), 2u);
+  EXPECT_EQ(calls_of("cuMemAlloc_v2").size(), 3u);
+}
+
+// The pool may have taken it from a deallocation whose stream has not reached it.
+TEST_F(Fake, FreedMemoryOfThePoolIsFreedAfterPendingDeallocations) {
+  const weir_allocation first = allocate_in_order(stream);
+  fake().hold(true);
+  call(table().memory_free_async, stream, first);
+  call(table().memory_free, allocate_in_order(stream));
+  EXPECT_TRUE(calls_of("cuMemFree_v2").empty());
+  const auto freed = calls_of("cuMemFreeAsync"), waits = calls_of("cuStreamWaitEvent");
+  ASSERT_EQ(freed.size(), 2u);
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(freed[0].stream, native);
+  EXPECT_NE(freed[1].stream, native);
+  EXPECT_EQ(waits[0].stream, freed[1].stream);
+  fake().hold(false);
 }
 
 TEST_F(Fake, MemoryOutsideThePoolIsFreedInStreamOrder) {

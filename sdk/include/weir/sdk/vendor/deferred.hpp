@@ -58,18 +58,33 @@ class Deferred {
     release_all(device, due);
   }
 
+  /// Lets later work of `stream` wait until the items that free memory are due. The device's context must be
+  /// current. Throws if a wait cannot be submitted.
+  void order_after_memory(Device<V>& device, void* stream) {
+    std::lock_guard lock(mutex_);
+    for (const Item* item = first_; item; item = item->next)
+      if (item->frees)
+        device.check(V::calls().stream_wait_event(stream, item->event, 0), "let a stream wait for an event");
+  }
+  /// Whether an item is still to free memory.
+  bool frees_memory() noexcept {
+    std::lock_guard lock(mutex_);
+    return frees_memory(added_);
+  }
+
   /// Waits until the items added so far that free memory are due, and releases them. Returns false if there
   /// are none. The device's context must be current.
   bool wait_for_memory(Device<V>& device) noexcept {
     std::uint64_t last = 0;
-    {
+    const auto pending = [&] {
       std::lock_guard lock(mutex_);
-      last = added_;
-    }
-    if (!frees_memory(last)) return false;
+      if (!last) last = added_;
+      return frees_memory(last);
+    };
+    if (!pending()) return false;
     while (true) {
       sweep(device);
-      if (!frees_memory(last)) return true;
+      if (!pending()) return true;
       // Another thread may release an item and destroy its event, so no call may wait for the event.
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -95,9 +110,8 @@ class Deferred {
     Item* next = nullptr;
   };
 
-  /// Whether one of the first `last` items that were added is still to free memory.
-  bool frees_memory(std::uint64_t last) noexcept {
-    std::lock_guard lock(mutex_);
+  /// Whether one of the first `last` items that were added is still to free memory. The mutex must be held.
+  bool frees_memory(std::uint64_t last) const noexcept {
     const Item* item = first_;
     while (item && (!item->frees || item->number > last)) item = item->next;
     return item;

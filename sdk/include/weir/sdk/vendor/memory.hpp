@@ -43,10 +43,12 @@ struct Allocation : AllocationObject<Device<V>> {
   }
 
   /// Frees immediately. The device's context must be current and the handle invalid.
-  static void give_back(Device<V>&, void* allocation) noexcept {
+  static void give_back(Device<V>& device, void* allocation) noexcept {
     auto& self = *static_cast<Allocation*>(allocation);
     if (self.origin == Origin::host)
       V::calls().host_free(self.host);
+    else if (self.origin == Origin::pool)
+      device.pool.free(device, self.base);
     else if (self.origin != Origin::external)
       V::calls().memory_free(self.base);
     Pool<Allocation>::of().give(self);

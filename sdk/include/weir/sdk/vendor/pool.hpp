@@ -43,6 +43,8 @@ class MemoryPool {
   void open(Device<V>& device);
 
   void close() noexcept {
+    if (release_stream_) V::calls().stream_destroy(std::exchange(release_stream_, nullptr));
+    freeing_.clear();
     if (native_) V::calls().pool_destroy(std::exchange(native_, nullptr));
   }
 
@@ -55,6 +57,26 @@ class MemoryPool {
     std::lock_guard lock(mutex_);
     if (std::ranges::find(freeing_, stream) == freeing_.end()) freeing_.push_back(stream);
     device.check(V::calls().memory_free_async(address, stream), "free memory in a stream's order");
+  }
+
+  /// Frees memory that no work submitted since its allocation uses. The pool may have taken it from a pending
+  /// deallocation, and work before that may still use it. Then it is freed in the order of that work. The
+  /// device's context must be current.
+  void free(Device<V>& device, Address address) noexcept {
+    try {
+      std::lock_guard lock(mutex_);
+      std::erase_if(freeing_, [](void* stream) { return V::calls().stream_query(stream) != not_ready; });
+      if (freeing_.empty() && !device.deferred.frees_memory()) return void(V::calls().memory_free(address));
+      if (!release_stream_)
+        device.check(V::calls().stream_create(&release_stream_, stream_non_blocking, 0), "create a stream");
+      for (; !freeing_.empty(); freeing_.pop_back()) note(device, freeing_.back());
+      device.deferred.order_after_memory(device, release_stream_);
+      freeing_.push_back(release_stream_);
+      device.check(V::calls().memory_free_async(address, release_stream_), "free memory in a stream's order");
+    } catch (...) {  // no host memory, or a lost device
+      V::calls().synchronize();
+      V::calls().memory_free(address);
+    }
   }
 
   /// To be called before `stream` is destroyed; wait() still waits for its deallocations. If they cannot be
@@ -91,7 +113,8 @@ class MemoryPool {
 
   void* native_ = nullptr;  // null if the device has no pools
   std::mutex mutex_;
-  std::vector<void*> freeing_;  // streams with deallocations that wait() has not waited for
+  std::vector<void*> freeing_;      // streams with deallocations that wait() has not waited for
+  void* release_stream_ = nullptr;  // for deallocations after the work of other streams
 };
 
 template <class V>
