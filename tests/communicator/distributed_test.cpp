@@ -251,6 +251,14 @@ TEST(DistributedErrors, RefuseToExchangeArraysOfTwoGroupsTogether) {
               HasSubstr("the arrays belong to different Communicators"));
 }
 
+TEST(DistributedErrors, CopiesOfOtherExtentsNameBoth) {
+  const Stream stream = open(tested_device()).create_stream();
+  const Communicator world = join();
+  const Distributed<float, 2> x(world, stream, {5, 3}), y(world, stream, {5, 4});
+  EXPECT_THAT(thrown_by([&] { x.copy_from(stream, y); }).what(),
+              HasSubstr("element type and extents, 5 x 3 of f32; it has 5 x 4 of f32"));
+}
+
 // A rank moves no more than one chunk to the rank before, and redistributes what changes its owner.
 TEST_P(Distribution, AReductionSendsAtMostAChunk) {
   on_ranks([](const Communicator& world, const StreamRef& stream) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans. The form for CPUs, and for floats: the combination of each chunk, an exclusive scan of these, and
 // each chunk from its start value. Integers on GPUs have the forms of group_scan.cpp.
+#include <fmt/format.h>
+
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
@@ -8,6 +10,7 @@
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
@@ -96,8 +99,12 @@ void scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& re
   const char* function = inclusive ? "inclusive_scan" : "exclusive_scan";
   algorithms::expect_usable(function, stream, {{"x", x}, {"result", result}});
   algorithms::expect_equal_size(function, {"result", result}, {"x", x});
-  if (x.block() != result.block() || x.offset() != result.offset())
-    algorithms::expect_apart(function, {"result", result}, {"x", x});
+  if ((x.block() != result.block() || x.offset() != result.offset()) && overlap(result, x))
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("{}: 'result' is expected to be 'x' itself or to share no memory with it, but shares "
+                    "a part of it; write to another array",
+                    function));
   const SubmissionSequence one_step(live(stream));
   algorithms::submit_scan(stream, x, result, combine, inclusive);
 } catch (...) {

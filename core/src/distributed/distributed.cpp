@@ -30,6 +30,14 @@ distributed::RankRange all_ranks(const Communicator& world) {
   return {0, world.size()};
 }
 
+/// "12 x 3 of f32"
+std::string described(const AnyDistributed& array) {
+  std::string text;
+  for (std::size_t d = 0; d < array.dimensions(); ++d)
+    text += fmt::format("{}{}", d ? " x " : "", array.extent(d));
+  return text + " of " + to_string(array.element());
+}
+
 }  // namespace
 
 AnyDistributed::AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
@@ -202,8 +210,10 @@ void AnyDistributed::copy_from(const StreamRef& stream, const AnyDistributed& ot
   for (std::size_t d = 0; fits && d < dimensions(); ++d) fits = other.extent(d) == extent(d);
   if (!fits)
     throw Error(ErrorCode::invalid,
-                "copy_from: a Distributed is copied from one of the same Communicator, element type and "
-                "extents; only the cuts, the halos and the periods may differ");
+                fmt::format("copy_from: the source is expected to have this one's Communicator, element type "
+                            "and extents, {}; it has {}{}; only cuts, halos and periods may differ",
+                            described(*this), described(other),
+                            other.world_ == world_ ? "" : " and another Communicator"));
   distributed::transfer(*world_, stream, pieces_of(other), pieces_of(*this), all_ranks(*world_));
 } catch (...) {
   detail::rethrow_as_error();

@@ -93,7 +93,7 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
     default:
       throw Error(
           ErrorCode::unsupported,
-          "all_reduce needs elements of integers or floats; the array has others; convert them first");
+          "all_reduce: the elements are expected to be integers or floats, but are bool; convert them first");
   }
 }
 
