@@ -102,12 +102,9 @@ void counted_loop(TaskFunction& f, Value* from, Value* to, const VectorHints& hi
   i->addIncoming(next, b.GetInsertBlock());
   llvm::BranchInst* latch = b.CreateCondBr(b.CreateICmpSLT(next, to), loop, done);
   if (hints.group) {
-    llvm::SmallVector<llvm::Metadata*> parts{nullptr};
-    if (!hints.ordered) {
-      llvm::Metadata* parallel[] = {llvm::MDString::get(f.context, "llvm.loop.parallel_accesses"),
-                                    hints.group};
-      parts.push_back(llvm::MDNode::get(f.context, parallel));
-    }
+    // AccessesInOrder takes it back where LLVM would change the order of accesses within an iteration.
+    llvm::Metadata* parallel[] = {llvm::MDString::get(f.context, "llvm.loop.parallel_accesses"), hints.group};
+    llvm::SmallVector<llvm::Metadata*> parts{nullptr, llvm::MDNode::get(f.context, parallel)};
     const auto property = [&](const char* name, llvm::Constant* v) {
       parts.push_back(llvm::MDNode::get(
           f.context, {llvm::MDString::get(f.context, name), llvm::ConstantAsMetadata::get(v)}));

@@ -46,7 +46,6 @@ struct VectorHints {
   llvm::MDNode* group =
       nullptr;  ///< of the accesses of independent iterations; null where they may depend on one another
   std::size_t lanes = 0;  ///< more than 1 asks for vectors of that many iterations
-  bool ordered = false;   ///< LLVM must analyse which accesses it may move; see depends_on_order()
   bool scalar = false;    ///< forbids vectors
 };
 

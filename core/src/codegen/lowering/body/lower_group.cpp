@@ -4,7 +4,6 @@
 #include <span>
 
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/host/access_order.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/moved_in_words.hpp"
 #include "codegen/targets/thread_model.hpp"
@@ -22,8 +21,7 @@ void BodyLowering::lower_threads(const ir::Statement& s) {
   std::vector<Value*> indices = outer;
   const std::size_t first = indices.size() - loop.component;
   llvm::MDNode* const outer_group = it_.access_group;
-  const VectorHints hints{llvm::MDNode::getDistinct(context_, {}), 0,
-                          depends_on_order(s.bodies[0], device_.assumptions())};
+  const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
   it_.access_group = hints.group;
   const std::function<void(std::size_t, Value*)> dimension = [&](std::size_t d, Value* number) {
     if (d == loop.component) {
@@ -49,8 +47,7 @@ void BodyLowering::lower_subgroups(const ir::Statement& s) {
   const std::uint64_t width = ballot.immediate;
   const TaskFunction::LineScope line(f_, ballot);
   llvm::MDNode* const outer_group = it_.access_group;
-  const VectorHints hints{llvm::MDNode::getDistinct(context_, {}), 0,
-                          depends_on_order(s.bodies[0], device_.assumptions())};
+  const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
   counted_loop(f_, i64(0), i64(it_.thread->count / width), {}, [&](Value* subgroup) {
     Value* first = b_.CreateNSWMul(subgroup, i64(width));
     it_.thread->number = first;

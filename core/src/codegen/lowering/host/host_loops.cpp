@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/host/access_order.hpp"
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
@@ -20,7 +19,6 @@ class HostLoop : private FunctionPart {
   void run() {
     const Share share = device_.share(b_, *f_.function, kernel_, task_, space_.total, false);
     hints_.group = llvm::MDNode::getDistinct(context_, {});
-    hints_.ordered = depends_on_order(loop_.bodies[0], device_.assumptions());
     const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop_);
     hints_.lanes = widest > 0 ? device_.vector_bytes() / widest : 0;
     hints_.scalar = hints_.lanes <= 1 && !task_.merged && is_slower_in_vectors(kernel_, loop_);

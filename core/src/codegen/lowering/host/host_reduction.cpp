@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lowering/host/access_order.hpp"
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
@@ -99,8 +98,7 @@ Value* HostReduction::run_segment(const Iteration& around, const ir::Statement& 
   Value* rounds = b_.CreateSelect(b_.CreateICmpEQ(lane, i64(0)), b_.CreateLShr(left, i64(6)), i64(0));
   counted_loop(f_, i64(0), rounds, {}, [&](Value* round) {
     Value* base = b_.CreateAdd(first, b_.CreateShl(round, i64(6)));
-    const VectorHints hints{llvm::MDNode::getDistinct(context_, {}), 0,
-                            depends_on_order(loop.bodies[0], device_.assumptions())};
+    const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
     counted_loop(f_, i64(0), i64(ir::reduce_lanes), hints, [&](Value* l) {
       row.back() = b_.CreateNSWAdd(base, l);
       reduction_.accumulate(around, loop, row, lane_address(l), hints.group);
