@@ -6,8 +6,7 @@ namespace weir::hipsim {
 namespace {
 
 /// Each device has a default pool, whose handle is the device's number plus one. Created pools have other
-/// handles. A pool keeps freed memory for itself until it is trimmed or destroyed, and allocations do not
-/// wait for pending deallocations. The pools of one device share what they keep.
+/// handles.
 hipMemPool_t pool_of(int device) {
   return reinterpret_cast<hipMemPool_t>(std::uintptr_t(device) + 1);
 }
@@ -47,7 +46,7 @@ hipError_t allocate(Device& d, void** out, std::size_t size) {
   if (!out) return hipErrorInvalidValue;
   *out = nullptr;
   if (size == 0) return hipSuccess;
-  const auto block = d.allocate(size, true);
+  const auto block = d.allocate(size);  // does not wait for pending deallocations
   if (!block) return hipErrorOutOfMemory;
   *out = pointer_of(block);
   return hipSuccess;
@@ -81,12 +80,8 @@ HIPSIM_EXPORT hipError_t hipMemPoolCreate(hipMemPool_t* out, const hipMemPoolPro
   });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
-  return entry("hipMemPoolDestroy", [&](Runtime& r) {
-    Device* const d = device_of(r, pool);
-    if (!r.pools.remove(pool)) return hipErrorInvalidValue;
-    d->trim_pools();
-    return hipSuccess;
-  });
+  return entry("hipMemPoolDestroy",
+               [&](Runtime& r) { return r.pools.remove(pool) ? hipSuccess : hipErrorInvalidValue; });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* access,
                                              std::size_t count) {
@@ -105,12 +100,9 @@ HIPSIM_EXPORT hipError_t hipDeviceGetMemPool(hipMemPool_t* out, int device) {
   return get_pool("hipDeviceGetMemPool", out, device);
 }
 HIPSIM_EXPORT hipError_t hipMemPoolTrimTo(hipMemPool_t pool, std::size_t) {
-  return entry("hipMemPoolTrimTo", [&](Runtime& r) {
-    Device* const d = device_of(r, pool);
-    if (!d) return hipErrorInvalidValue;
-    d->trim_pools();
-    return hipSuccess;
-  });
+  // Freed memory is returned at once, so nothing is left to trim.
+  return entry("hipMemPoolTrimTo",
+               [&](Runtime& r) { return device_of(r, pool) ? hipSuccess : hipErrorInvalidValue; });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, int attribute, void* value) {
   return entry("hipMemPoolSetAttribute", [&](Runtime& r) {
@@ -133,8 +125,6 @@ HIPSIM_EXPORT hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute
         return hipSuccess;
       case reserved_now:
       case reserved_most:
-        *static_cast<std::uint64_t*>(value) = d->reserved();
-        return hipSuccess;
       case used_now:
       case used_most:
         *static_cast<std::uint64_t*>(value) = d->used();

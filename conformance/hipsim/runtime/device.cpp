@@ -12,38 +12,19 @@ constexpr unsigned non_blocking = 1;
 Device::Device(int index, const DeviceConfig& config, MemoryTable& table)
     : index(index), config(config), table_(table) {}
 
-std::shared_ptr<Allocation> Device::allocate(std::uint64_t size, bool pooled) {
-  const std::scoped_lock lock(memory_mutex_);
-  const std::uint64_t from_kept = pooled ? std::min(kept_, size) : 0;
-  if (size - from_kept > config.memory_bytes - used_ - kept_) return nullptr;
+std::shared_ptr<Allocation> Device::allocate(std::uint64_t size) {
+  std::uint64_t before = used_.load();
+  do {
+    if (size > config.memory_bytes - before) return nullptr;
+  } while (!used_.compare_exchange_weak(before, before + size));
   auto block = table_.allocate(size, index, MemoryKind::device);
-  if (!block) return nullptr;
-  block->pooled = pooled;
-  kept_ -= from_kept;
-  used_ += size;
+  if (!block) used_ -= size;
   return block;
 }
 
 void Device::free(const std::shared_ptr<Allocation>& block) {
   table_.free(block);
-  const std::scoped_lock lock(memory_mutex_);
   used_ -= block->size;
-  if (block->pooled) kept_ += block->size;
-}
-
-void Device::trim_pools() {
-  const std::scoped_lock lock(memory_mutex_);
-  kept_ = 0;
-}
-
-std::uint64_t Device::used() const {
-  const std::scoped_lock lock(memory_mutex_);
-  return used_;
-}
-
-std::uint64_t Device::reserved() const {
-  const std::scoped_lock lock(memory_mutex_);
-  return used_ + kept_;
 }
 
 std::shared_ptr<Stream> Device::create_stream(unsigned flags, int priority) {

@@ -21,14 +21,10 @@ class Device {
   const int index;
   const DeviceConfig config;
 
-  /// Allocates memory of the device, or of its memory pools, counted against its size; null if it is
-  /// exhausted.
-  std::shared_ptr<Allocation> allocate(std::uint64_t size, bool pooled);
+  /// Allocates memory of the device, counted against its size; null if it is exhausted.
+  std::shared_ptr<Allocation> allocate(std::uint64_t size);
   void free(const std::shared_ptr<Allocation>& block);
-  /// Returns the memory that the pools keep to the device.
-  void trim_pools();
-  std::uint64_t used() const;      ///< bytes of allocations
-  std::uint64_t reserved() const;  ///< the same, and what the pools keep
+  std::uint64_t used() const { return used_; }
 
   std::shared_ptr<Stream> create_stream(unsigned flags, int priority);
   void remove_stream(const std::shared_ptr<Stream>& stream);
@@ -47,9 +43,8 @@ class Device {
 
  private:
   MemoryTable& table_;
+  std::atomic<std::uint64_t> used_{0};
   std::atomic<hipError_t> error_{hipSuccess};
-  mutable std::mutex memory_mutex_;
-  std::uint64_t used_ = 0, kept_ = 0;
   mutable std::mutex mutex_;
   std::shared_ptr<Stream> null_;
   std::vector<std::shared_ptr<Stream>> streams_;
