@@ -393,6 +393,37 @@ param @b: array<f32, 1>
   }
 }
 
+// Rows of one array, as in merged loops: no vector moves past another access, so that LLVM need not look.
+TEST(InterleavedAccesses, OfWholeRowsAreVectors) {
+  const Program program = parse_program(R"(weir-ir 1
+kernel "k"
+param @x: array<f32, 2>
+param @y: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %n = extent @y, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %a = load @x[%zero, %i] : f32
+    %b = load @x[%one, %i] : f32
+    %c = add %a, %b : f32
+    store @x[%one, %i], %c
+    %d = load @x[%two, %i] : f32
+    %e = mul %c, %d : f32
+    store @x[%zero, %i], %e
+    store @y[%i], %d
+  }
+}
+)");
+  codegen::Target target{"elf-x86_64", "x86-64-v3", "", 1, 1};
+  target.assumptions.no_alias = true;
+  const std::string code =
+      weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+  EXPECT_THAT(code, testing::HasSubstr("vector.body:"));
+  EXPECT_THAT(code, testing::Not(testing::HasSubstr("vector.memcheck:")));
+}
+
 // Without AVX512DQ, LLVM 22 cannot select conversions to f16 by AVX512FP16.
 // proves R36
 TEST(MaskedBytes, AreStoredBesideConversionsToF16OnProcessorsWithAvx512Fp16) {
