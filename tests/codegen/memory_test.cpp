@@ -12,6 +12,14 @@
 namespace weir::test {
 namespace {
 
+/// The text that is emitted for a launch of arrays that share no memory.
+std::string emitted(const Program& program, const std::string& processor, const std::string& features,
+                    const std::string& what) {
+  codegen::Target target{"elf-x86_64", processor, features, 1, 1};
+  target.assumptions.no_alias = true;
+  return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
+}
+
 TEST(Local, ArraysStartAtZeroInEveryIteration) {
   Code code(R"(weir-ir 1
 kernel "histogram of digits"
@@ -290,10 +298,7 @@ TEST(MaskedBytes, MasksAreNotExtendedByMovesOnProcessorsWithAvx512) {
 }
 )");
     for (const char* features : {"+prefer-256-bit", "-prefer-256-bit"}) {
-      codegen::Target target{"elf-x86_64", "x86-64-v4", features, 1, 1};
-      target.assumptions.no_alias = true;
-      const std::string code =
-          weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "asm");
+      const std::string code = emitted(program, "x86-64-v4", features, "asm");
       EXPECT_THAT(code, testing::ContainsRegex("vmovdqu8\t%xmm[0-9]*, [^\n]*[{]%k"));
       EXPECT_THAT(code, testing::Not(testing::HasSubstr("kmovb\t%k"))) << type << ", " << features;
     }
@@ -328,10 +333,7 @@ param @s: i64
   }
 }
 )");
-        codegen::Target target{"elf-x86_64", "x86-64-v4", "", 1, 1};
-        target.assumptions.no_alias = true;
-        const std::string code =
-            weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+        const std::string code = emitted(program, "x86-64-v4", "", "llvm-opt");
         EXPECT_THAT(code, testing::HasSubstr("vector.body:"));
         EXPECT_THAT(code, testing::Not(testing::HasSubstr("pred.udiv")));
         EXPECT_THAT(code, testing::Not(testing::HasSubstr("pred.urem")));
@@ -362,9 +364,7 @@ param @b: array<f32, 1>
       %w = add %v, %v : f32
       store @a[%t], %w
 )" + more + "    }\n  }\n}\n");
-    codegen::Target target{"elf-x86_64", target_name, "", 1, 1};
-    target.assumptions.no_alias = true;
-    return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+    return emitted(program, target_name, "", "llvm-opt");
   };
   const std::string stored_twice = R"(
       %y = load @b[%t] : f32
@@ -416,10 +416,7 @@ param @y: array<f32, 1>
   }
 }
 )");
-  codegen::Target target{"elf-x86_64", "x86-64-v3", "", 1, 1};
-  target.assumptions.no_alias = true;
-  const std::string code =
-      weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "llvm-opt");
+  const std::string code = emitted(program, "x86-64-v3", "", "llvm-opt");
   EXPECT_THAT(code, testing::HasSubstr("vector.body:"));
   EXPECT_THAT(code, testing::Not(testing::HasSubstr("vector.memcheck:")));
 }
@@ -446,10 +443,7 @@ param @done: array<bool, 1>
   }
 }
 )");
-    codegen::Target target{"elf-x86_64", "x86-64-v4", "+avx512fp16,-prefer-256-bit", 1, 1};
-    target.assumptions.no_alias = true;
-    const std::string code =
-        weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "asm");
+    const std::string code = emitted(program, "x86-64-v4", "+avx512fp16,-prefer-256-bit", "asm");
     EXPECT_THAT(code, testing::ContainsRegex("vmovdqu8\t%xmm[0-9]*, [^\n]*[{]%k")) << type;
   }
 }

@@ -180,103 +180,6 @@ class AimedGenerator : private AimedLongBodies {
     loop(k_.body, part);
   }
 
-  // A loop so short that LLVM vectorises it, in which some iterations divide what no iteration changes.
-  void divided_loop() {
-    used_.clear();
-    const ScalarType type = arithmetic();
-    const std::uint32_t p = input(type, 1);
-    const std::int64_t over = extents_[p][0] - full_[1][0];
-    const std::size_t visible = values_.size();
-    Statement s = make(Op::parallel);
-    s.operands.push_back(number(k_.body, 0));
-    const ValueId all = extent(k_.body, p, 0);
-    s.operands.push_back(over == 0 ? all
-                                   : binary(k_.body, Op::sub, ScalarType::i64, all, number(k_.body, over)));
-    values_.resize(visible);
-    const Scope scope = enter();
-    Block block;
-    loop_ = {};
-    index(block);
-    loop_.indices.push_back(block.arguments.back());
-    loop_.ends.push_back(s.operands[1]);
-    Statement branch = make(Op::if_);
-    branch.operands = {condition(block)};
-    branch.bodies.resize(2);
-    const Scope inner = enter();
-    Block& reached = branch.bodies[0];
-    const ValueId a = chosen_element(reached, type);
-    keep(reached, binary(reached, Op::sub, type, a, fresh(reached, type)), type);
-    leave(inner);
-    block.statements.push_back(std::move(branch));
-    s.bodies.push_back(std::move(block));
-    leave(scope);
-    loop_ = {};
-    k_.body.statements.push_back(std::move(s));
-  }
-
-  // Short rows whose iterations store to their own elements several times. LLVM unrolls them, and vectorises
-  // the loop of rows.
-  void rewritten_rows() {
-    used_.clear();
-    const ScalarType type = arithmetic();
-    const auto width = static_cast<std::int64_t>(2 + c_.below(7));
-    const std::int64_t height = c_.chance(2) ? 1 : static_cast<std::int64_t>(1 + c_.below(8));
-    std::vector<std::uint32_t> arrays;
-    for (std::size_t n = 2 + c_.below(3); n > 0; --n) {
-      arrays.push_back(add_array(Role::output, type, 1, ElementType::Shape::scalar));
-      arrays_.pop_back();  // no other statement accesses it
-    }
-    const std::size_t visible = values_.size();
-    Statement s = make(Op::parallel);
-    const auto dimension = [&](ValueId end) {
-      s.operands.push_back(number(k_.body, 0));
-      s.operands.push_back(end);
-    };
-    const ValueId inside = binary(k_.body, Op::sub, ScalarType::i64, extent(k_.body, arrays[0], 0),
-                                  number(k_.body, extents_[arrays[0]][0] - full_[1][0]));
-    dimension(binary(k_.body, Op::div, ScalarType::i64, inside, number(k_.body, width * height)));
-    const bool group = c_.chance(3);
-    if (group) {
-      if (height > 1) dimension(number(k_.body, height));
-      dimension(number(k_.body, width));
-      std::vector<std::uint64_t> threads{static_cast<std::uint64_t>(width)};
-      if (height > 1) threads.insert(threads.begin(), static_cast<std::uint64_t>(height));
-      ir::set_group(s, threads);
-    }
-    values_.resize(visible);
-    const Scope scope = enter();
-    Block block;
-    loop_ = {};
-    index(block);
-    loop_.indices.push_back(block.arguments.back());
-    const auto inner = [&](Block& out, ValueId outer, std::int64_t count, const auto& body) {
-      const auto join = [&](Block& at, ValueId number_in_row) {
-        const ValueId first = binary(at, Op::mul, ScalarType::i64, outer, number(at, count));
-        body(at, binary(at, Op::add, ScalarType::i64, first, number_in_row));
-      };
-      if (count == 1) return body(out, outer);
-      if (group) {
-        index(out);
-        return join(out, out.arguments.back());
-      }
-      Statement row = make(Op::for_);
-      row.operands = {number(out, 0), number(out, count), number(out, 1)};
-      const Scope within_row = enter();
-      Block& each = row.bodies.emplace_back();
-      index(each);
-      join(each, each.arguments.back());
-      leave(within_row);
-      out.statements.push_back(std::move(row));
-    };
-    inner(block, loop_.indices[0], height, [&](Block& out, ValueId row) {
-      inner(out, row, width, [&](Block& at, ValueId own) { rewrite(at, type, arrays, own); });
-    });
-    s.bodies.push_back(std::move(block));
-    leave(scope);
-    loop_ = {};
-    k_.body.statements.push_back(std::move(s));
-  }
-
   // A repeat whose count only the device knows.
   void phases(const Aim& aim) {
     const std::size_t visible = values_.size();
@@ -453,22 +356,13 @@ class AimedGenerator : private AimedLongBodies {
     }
     values_.resize(visible);
     ir::set_group(s, threads);
-    const Scope scope = enter();
-    Block block;
-    loop_ = {};
-    for (std::size_t d = 0; d < rank; ++d) {
-      index(block);
-      loop_.indices.push_back(block.arguments.back());
-    }
-    if (aim.row == Row::cpu_group_vectors) wide_add(block);
-    group_body(block, threads, aim.kind);
-    if (const Kind kind = others_[c_.below(others_.size())].kind;
-        !impossible(aim.row, kind) && (aim.row == Row::gpu_group_blocks || c_.chance(2)))
-      group_part(block, kind);
-    s.bodies.push_back(std::move(block));
-    leave(scope);
-    loop_ = {};
-    out.statements.push_back(std::move(s));
+    over_indices(out, std::move(s), rank, [&](Block& block) {
+      if (aim.row == Row::cpu_group_vectors) wide_add(block);
+      group_body(block, threads, aim.kind);
+      if (const Kind kind = others_[c_.below(others_.size())].kind;
+          !impossible(aim.row, kind) && (aim.row == Row::gpu_group_blocks || c_.chance(2)))
+        group_part(block, kind);
+    });
   }
 
   void sum_kept_values(Block& out, ScalarType type) {

@@ -66,25 +66,26 @@ class Deferred {
       if (item->frees)
         device.check(V::calls().stream_wait_event(stream, item->event, 0), "let a stream wait for an event");
   }
-  /// Whether an item is still to free memory.
-  bool frees_memory() noexcept {
+  /// Whether one of the first `last` items that were added is still to free memory.
+  bool frees_memory(std::uint64_t last = ~std::uint64_t{0}) noexcept {
     std::lock_guard lock(mutex_);
-    return frees_memory(added_);
+    const Item* item = first_;
+    while (item && (!item->frees || item->number > last)) item = item->next;
+    return item;
   }
 
   /// Waits until the items added so far that free memory are due, and releases them. Returns false if there
   /// are none. The device's context must be current.
   bool wait_for_memory(Device<V>& device) noexcept {
     std::uint64_t last = 0;
-    const auto pending = [&] {
+    {
       std::lock_guard lock(mutex_);
-      if (!last) last = added_;
-      return frees_memory(last);
-    };
-    if (!pending()) return false;
+      last = added_;
+    }
+    if (!frees_memory(last)) return false;
     while (true) {
       sweep(device);
-      if (!pending()) return true;
+      if (!frees_memory(last)) return true;
       // Another thread may release an item and destroy its event, so no call may wait for the event.
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -109,13 +110,6 @@ class Deferred {
     std::uint64_t number = 0;
     Item* next = nullptr;
   };
-
-  /// Whether one of the first `last` items that were added is still to free memory. The mutex must be held.
-  bool frees_memory(std::uint64_t last) const noexcept {
-    const Item* item = first_;
-    while (item && (!item->frees || item->number > last)) item = item->next;
-    return item;
-  }
 
   void keep(std::unique_ptr<Item> item) noexcept {
     std::lock_guard lock(mutex_);
