@@ -2,6 +2,7 @@
 // Modules, functions and launches.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -212,13 +213,24 @@ HIPSIM_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes* out, const void
     return hipSuccess;
   });
 }
-/// The workgroups of that size that a compute unit holds at once.
-static int resident_groups(const Kernel& k, int threads, std::size_t dynamic_lds) {
+/// The workgroups of that size that a compute unit holds at once. Of RDNA, this is a pair of units, whose
+/// memory and registers one workgroup may use together, as the compiler assumes (AMD's "workgroup processor
+/// mode").
+static int resident_groups(const Kernel& k, const std::string& architecture, int threads,
+                           std::size_t dynamic_lds) {
+  // Vector registers of a lane, waves and their registers: for a SIMD unit, of which there are four.
+  const unsigned generation = generation_of(architecture);
+  const bool is_rdna = generation >= 10;
+  const bool is_cdna_2 = architecture == "gfx90a" || architecture.starts_with("gfx94") ||
+                         architecture.starts_with("gfx95");  // and later ones
+  const unsigned registers = generation >= 11 ? 1536 : is_rdna ? 1024 : is_cdna_2 ? 512 : 256;
+  const unsigned most_waves = is_rdna ? 16 : is_cdna_2 ? 8 : 10;
+  const unsigned granule = 8, used = (std::max(k.vgpr_count, 1u) + granule - 1) / granule * granule;
+  const unsigned waves = 4 * std::min(most_waves, registers / used);
+  const unsigned waves_of_group = (unsigned(threads) + k.lanes - 1) / k.lanes;
   const std::size_t lds = k.lds_bytes + dynamic_lds;
-  const int by_threads = 2048 / threads, by_lds = lds ? int(65536 / lds) : 32;
-  const int registers = int(k.vgpr_count) > 0 ? int(k.vgpr_count) : 1;
-  const int by_registers = 4 * 512 / registers * int(k.lanes) / threads;
-  return std::max(0, std::min({by_threads, by_lds, by_registers, 32}));
+  const int by_waves = int(waves / waves_of_group), by_lds = lds ? int(65536 / lds) : 32;
+  return std::min({by_waves, by_lds, 32});
 }
 
 HIPSIM_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t handle,
@@ -228,7 +240,7 @@ HIPSIM_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*
     const auto function = r.functions.find(handle);
     if (!function) return hipErrorInvalidHandle;
     if (!blocks || threads <= 0) return hipErrorInvalidValue;
-    *blocks = resident_groups(*function->kernel, threads, dynamic_lds);
+    *blocks = resident_groups(*function->kernel, function->code->architecture(), threads, dynamic_lds);
     return hipSuccess;
   });
 }
@@ -269,7 +281,8 @@ HIPSIM_EXPORT hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, 
         error != hipSuccess)
       return error;
     const std::uint64_t groups = std::uint64_t(grid_x) * grid_y * grid_z;
-    const int held = resident_groups(*function->kernel, int(block_x * block_y * block_z), dynamic_lds);
+    const int held = resident_groups(*function->kernel, device.architecture, int(block_x * block_y * block_z),
+                                     dynamic_lds);
     if (groups > std::uint64_t(held) * std::uint64_t(device.compute_units))
       return hipErrorCooperativeLaunchTooLarge;
     work.launch.cooperative = true;
