@@ -314,6 +314,39 @@ bool holds_within(std::chrono::milliseconds limit, Condition condition) {
   return true;
 }
 
+std::uint64_t free_memory() {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  return free;
+}
+
+WEIR_REQUIREMENT(4, 37, AsyncMemory, FreedMemoryCountsAsFree,
+                 "Memory that was freed on a stream counts as free once the stream has reached it, so that "
+                 "allocating and freeing more than there is does not use up what device_get_memory tells.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const std::uint64_t before = free_memory(), size = std::min<std::uint64_t>(before / 8, 256u << 20);
+  ASSERT_GT(size, 0u) << "device_get_memory told of " << before << " bytes of free memory";
+  const std::uint64_t count =
+      std::min<std::uint64_t>(2 * before / size, 1024);  // more than there is, together
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const weir_allocation memory = allocate(stream, size);
+    if (i == 0) fill<std::uint8_t>(stream, memory, 0, size, 1);
+    free_on(stream, memory);
+    stream.synchronize();
+  }
+  // Other processes and the vendor's runtime use memory, too.
+  std::uint64_t after = 0;
+  EXPECT_TRUE(holds_within(std::chrono::milliseconds(patience()) / 2,
+                           [&] {
+                             after = free_memory();
+                             return after + 2 * size >= before;
+                           }))
+      << "device_get_memory told of " << before << " bytes of free memory. After " << size
+      << " bytes had been allocated and freed " << count << " times, it tells of " << after
+      << ". Look first at the memory that the driver keeps";
+}
+
 WEIR_REQUIREMENT(4, 30, AsyncMemory, CallsProceedWhileAllocationsWait,
                  "While one thread's allocation waits for pending deallocations, other threads allocate, "
                  "describe and free memory, open the device, and create streams and events.") {

@@ -69,6 +69,7 @@ constexpr EntryPoint entry_points[] = {
     SHARED(pool_create, "hipMemPoolCreate", want),
     SHARED(pool_destroy, "hipMemPoolDestroy", want),
     SHARED(pool_set_attribute, "hipMemPoolSetAttribute", want),
+    SHARED(pool_get_attribute, "hipMemPoolGetAttribute", want),
     SHARED(pool_set_access, "hipMemPoolSetAccess", want),
     SHARED(pool_trim, "hipMemPoolTrimTo", want),
     SHARED(pool_allocate, "hipMallocFromPoolAsync", want),

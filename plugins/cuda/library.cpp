@@ -64,6 +64,7 @@ constexpr EntryPoint entry_points[] = {
     {COMMON(pool_create), "cuMemPoolCreate", 11020, "cuMemPoolCreate", optional},
     {COMMON(pool_destroy), "cuMemPoolDestroy", 11020, "cuMemPoolDestroy", optional},
     {COMMON(pool_set_attribute), "cuMemPoolSetAttribute", 11020, "cuMemPoolSetAttribute", optional},
+    {COMMON(pool_get_attribute), "cuMemPoolGetAttribute", 11020, "cuMemPoolGetAttribute", optional},
     {COMMON(pool_set_access), "cuMemPoolSetAccess", 11020, "cuMemPoolSetAccess", optional},
     {COMMON(pool_trim), "cuMemPoolTrimTo", 11020, "cuMemPoolTrimTo", optional},
     {COMMON(pool_allocate), "cuMemAllocFromPoolAsync", 11020, "cuMemAllocFromPoolAsync", optional},

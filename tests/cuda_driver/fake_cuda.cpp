@@ -258,6 +258,15 @@ EXPORT cuMemPoolSetAttribute(void*, int attribute, void* value) {
   runtime().begin(__func__, nullptr, {static_cast<std::uint64_t>(attribute), given});
   return 0;
 }
+/// The pool holds 4 MiB more than is in use.
+EXPORT cuMemPoolGetAttribute(void*, int attribute, void* value) {
+  runtime().begin(__func__, nullptr, {static_cast<std::uint64_t>(attribute)});
+  const std::uint64_t bytes = attribute == weir::sdk::vendor::pool_reserved_bytes ? 7 << 20
+                              : attribute == weir::sdk::vendor::pool_used_bytes   ? 3 << 20
+                                                                                  : 0;
+  std::memcpy(value, &bytes, sizeof bytes);
+  return bytes ? 0 : 1;
+}
 EXPORT cuMemPoolSetAccess(void*, const weir::sdk::vendor::PoolAccess* access, std::size_t) {
   runtime().begin(__func__, nullptr, {static_cast<std::uint64_t>(access->location.id)});
   return 0;

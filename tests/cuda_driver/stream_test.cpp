@@ -264,6 +264,14 @@ TEST_F(Fake, PoolKeepsMemoryAndNeverMakesStreamsWait) {
   call(table().device_close, second);
 }
 
+// Otherwise the runtime would give back what it keeps because the driver keeps what it gave back.
+TEST_F(Fake, MemoryThatThePoolKeepsIsFree) {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device, &free, &total);
+  EXPECT_EQ(free, (1ull << 36) + (4 << 20));
+  EXPECT_EQ(total, 1ull << 37);
+}
+
 // proves R34
 TEST_F(Fake, ShortMemoryIsTriedAgainAfterPoolsGaveBackAndThenNamed) {
   const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 1ull << 40, 0};

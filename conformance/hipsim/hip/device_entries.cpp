@@ -265,7 +265,7 @@ HIPSIM_EXPORT hipError_t hipDeviceDisablePeerAccess(int peer) {
 }
 HIPSIM_EXPORT hipError_t hipMemGetInfo(std::size_t* available, std::size_t* total) {
   return device_entry("hipMemGetInfo", [&](Runtime&, Device& d) {
-    if (available) *available = d.config.memory_bytes - d.used();
+    if (available) *available = d.memory_use().free;
     if (total) *total = d.config.memory_bytes;
     return hipSuccess;
   });

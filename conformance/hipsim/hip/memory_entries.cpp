@@ -73,7 +73,7 @@ HIPSIM_EXPORT hipError_t hipMalloc(void** out, std::size_t size) {
     if (!out) return hipErrorInvalidValue;
     *out = nullptr;
     if (size == 0) return hipSuccess;
-    const auto block = d.allocate(size);
+    const auto block = d.allocate(size, false);
     if (!block) return hipErrorOutOfMemory;
     *out = pointer_of(block);
     return hipSuccess;

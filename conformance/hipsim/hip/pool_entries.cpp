@@ -6,7 +6,8 @@ namespace weir::hipsim {
 namespace {
 
 /// Each device has a default pool, whose handle is the device's number plus one. Created pools have other
-/// handles.
+/// handles. A pool keeps freed memory for itself until it is trimmed or destroyed, and allocations do not
+/// wait for pending deallocations. The pools of one device share what they keep.
 hipMemPool_t pool_of(int device) {
   return reinterpret_cast<hipMemPool_t>(std::uintptr_t(device) + 1);
 }
@@ -46,7 +47,7 @@ hipError_t allocate(Device& d, void** out, std::size_t size) {
   if (!out) return hipErrorInvalidValue;
   *out = nullptr;
   if (size == 0) return hipSuccess;
-  const auto block = d.allocate(size);  // does not wait for pending deallocations
+  const auto block = d.allocate(size, true);
   if (!block) return hipErrorOutOfMemory;
   *out = pointer_of(block);
   return hipSuccess;
@@ -80,8 +81,12 @@ HIPSIM_EXPORT hipError_t hipMemPoolCreate(hipMemPool_t* out, const hipMemPoolPro
   });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
-  return entry("hipMemPoolDestroy",
-               [&](Runtime& r) { return r.pools.remove(pool) ? hipSuccess : hipErrorInvalidValue; });
+  return entry("hipMemPoolDestroy", [&](Runtime& r) {
+    Device* const d = device_of(r, pool);
+    if (!r.pools.remove(pool)) return hipErrorInvalidValue;
+    d->trim_pools();
+    return hipSuccess;
+  });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* access,
                                              std::size_t count) {
@@ -100,9 +105,12 @@ HIPSIM_EXPORT hipError_t hipDeviceGetMemPool(hipMemPool_t* out, int device) {
   return get_pool("hipDeviceGetMemPool", out, device);
 }
 HIPSIM_EXPORT hipError_t hipMemPoolTrimTo(hipMemPool_t pool, std::size_t) {
-  // Freed memory is returned at once, so nothing is left to trim.
-  return entry("hipMemPoolTrimTo",
-               [&](Runtime& r) { return device_of(r, pool) ? hipSuccess : hipErrorInvalidValue; });
+  return entry("hipMemPoolTrimTo", [&](Runtime& r) {
+    Device* const d = device_of(r, pool);
+    if (!d) return hipErrorInvalidValue;
+    d->trim_pools();
+    return hipSuccess;
+  });
 }
 HIPSIM_EXPORT hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, int attribute, void* value) {
   return entry("hipMemPoolSetAttribute", [&](Runtime& r) {
@@ -125,9 +133,11 @@ HIPSIM_EXPORT hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute
         return hipSuccess;
       case reserved_now:
       case reserved_most:
+        *static_cast<std::uint64_t*>(value) = d->memory_use().used_by_pools + d->memory_use().kept;
+        return hipSuccess;
       case used_now:
       case used_most:
-        *static_cast<std::uint64_t*>(value) = d->used();
+        *static_cast<std::uint64_t*>(value) = d->memory_use().used_by_pools;
         return hipSuccess;
       default:
         return hipErrorInvalidValue;

@@ -12,19 +12,41 @@ constexpr unsigned non_blocking = 1;
 Device::Device(int index, const DeviceConfig& config, MemoryTable& table)
     : index(index), config(config), table_(table) {}
 
-std::shared_ptr<Allocation> Device::allocate(std::uint64_t size) {
-  std::uint64_t before = used_.load();
-  do {
-    if (size > config.memory_bytes - before) return nullptr;
-  } while (!used_.compare_exchange_weak(before, before + size));
+std::shared_ptr<Allocation> Device::allocate(std::uint64_t size, bool pooled) {
+  const std::scoped_lock lock(memory_mutex_);
+  const std::uint64_t from_kept = pooled ? std::min(kept_, size) : 0;
+  if (size - from_kept > free_bytes()) return nullptr;
   auto block = table_.allocate(size, index, MemoryKind::device);
-  if (!block) used_ -= size;
+  if (!block) return nullptr;
+  block->pooled = pooled;
+  kept_ -= from_kept;
+  (pooled ? used_by_pools_ : used_) += size;
   return block;
 }
 
 void Device::free(const std::shared_ptr<Allocation>& block) {
   table_.free(block);
-  used_ -= block->size;
+  const std::scoped_lock lock(memory_mutex_);
+  if (!block->pooled) {
+    used_ -= block->size;
+    return;
+  }
+  used_by_pools_ -= block->size;
+  kept_ += block->size;
+}
+
+void Device::trim_pools() {
+  const std::scoped_lock lock(memory_mutex_);
+  kept_ = 0;
+}
+
+Device::MemoryUse Device::memory_use() const {
+  const std::scoped_lock lock(memory_mutex_);
+  return {free_bytes(), used_by_pools_, kept_};
+}
+
+std::uint64_t Device::free_bytes() const {
+  return config.memory_bytes - used_ - used_by_pools_ - kept_;
 }
 
 std::shared_ptr<Stream> Device::create_stream(unsigned flags, int priority) {

@@ -21,10 +21,18 @@ class Device {
   const int index;
   const DeviceConfig config;
 
-  /// Allocates memory of the device, counted against its size; null if it is exhausted.
-  std::shared_ptr<Allocation> allocate(std::uint64_t size);
+  /// Allocates memory of the device, or of its memory pools, counted against its size; null if it is
+  /// exhausted.
+  std::shared_ptr<Allocation> allocate(std::uint64_t size, bool pooled);
   void free(const std::shared_ptr<Allocation>& block);
-  std::uint64_t used() const { return used_; }
+  /// Returns the memory that the pools keep to the device.
+  void trim_pools();
+  struct MemoryUse {
+    std::uint64_t free;           ///< bytes that neither allocations nor pools hold
+    std::uint64_t used_by_pools;  ///< bytes of allocations from pools
+    std::uint64_t kept;           ///< bytes that pools keep and no allocation uses
+  };
+  MemoryUse memory_use() const;
 
   std::shared_ptr<Stream> create_stream(unsigned flags, int priority);
   void remove_stream(const std::shared_ptr<Stream>& stream);
@@ -43,8 +51,10 @@ class Device {
 
  private:
   MemoryTable& table_;
-  std::atomic<std::uint64_t> used_{0};
   std::atomic<hipError_t> error_{hipSuccess};
+  std::uint64_t free_bytes() const;
+  mutable std::mutex memory_mutex_;
+  std::uint64_t used_ = 0, used_by_pools_ = 0, kept_ = 0;
   mutable std::mutex mutex_;
   std::shared_ptr<Stream> null_;
   std::vector<std::shared_ptr<Stream>> streams_;

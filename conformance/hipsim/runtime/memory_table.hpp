@@ -20,6 +20,7 @@ struct Allocation {
   MemoryKind kind = MemoryKind::device;
   std::uint32_t number = 0;  ///< counts allocations, for messages
   std::atomic<bool> freed{false};
+  bool pooled = false;                      ///< came from a memory pool, which keeps it when it is freed
   std::shared_ptr<std::uint8_t[]> storage;  ///< empty if the memory belongs to another owner
   std::uint64_t end() const { return begin + size; }
 };

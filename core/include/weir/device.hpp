@@ -96,7 +96,8 @@ struct DeviceInfo {
   }
 };
 
-/// Bytes of memory, as the vendor's runtime reports them.
+/// Bytes of memory, as the vendor's runtime reports them. Memory that the driver keeps for later allocations
+/// counts as free, but MemoryStatistics::bytes_cached do not.
 struct MemorySize {
   std::uint64_t free = 0;
   std::uint64_t total = 0;

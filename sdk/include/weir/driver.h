@@ -386,7 +386,8 @@ typedef struct weir_driver_table {
   /* (required) Must not access the device's streams. */
   weir_result (*device_get_info)(uint32_t index, weir_device_info *info, weir_status *status);
 
-  /* (required) Free and total memory at present, as the vendor's runtime reports them. */
+  /* (required) Free and total memory at present, as the vendor's runtime reports them. Memory that the driver
+   * keeps for later allocations counts as free. */
   weir_result (*device_get_memory)(weir_device device, uint64_t *out_free, uint64_t *out_total, weir_status *status);
 
   /* -- streams: in-order queues that wait for one another only through stream_wait_event -- */
@@ -411,7 +412,7 @@ typedef struct weir_driver_table {
 
   /* (required) Starts delayed work of this stream, then blocks until the work submitted before the call is
    * complete. It does not wait for work that other threads submit during the call. Returns the stream's
-   * error. */
+   * error; work that was submitted before then accesses no host memory any more. */
   weir_result (*stream_synchronize)(weir_stream stream, weir_status *status);
 
   /* (required) Submits: later work of `stream` begins after the work that `event` covered at the time of this

@@ -84,6 +84,7 @@ struct Calls {
   Code (*pool_create)(void** out, const PoolProperties* properties);  // null without pools, as below
   Code (*pool_destroy)(void* pool);
   Code (*pool_set_attribute)(void* pool, int attribute, void* value);
+  Code (*pool_get_attribute)(void* pool, int attribute, void* value);
   Code (*pool_set_access)(void* pool, const PoolAccess* access, std::size_t count);
   Code (*pool_trim)(void* pool, std::size_t keep_bytes);
   Code (*pool_allocate)(Address* out, std::size_t size, void* pool, void* stream);

@@ -157,7 +157,7 @@ void Device<V>::get_memory(std::uint64_t& out_free, std::uint64_t& out_total) {
   Current<V> current(*this);
   std::size_t free = 0, total = 0;
   check(V::calls().memory_get_info(&free, &total), "ask for the free memory");
-  out_free = free;
+  out_free = free + pool.unused_bytes();
   out_total = total;
 }
 

@@ -35,7 +35,12 @@ struct PoolAccess {
   int flags;  // 3: read and write
 };
 
-enum PoolAttribute : int { pool_reuse_internal_dependencies = 3, pool_release_threshold = 4 };
+enum PoolAttribute : int {
+  pool_reuse_internal_dependencies = 3,
+  pool_release_threshold = 4,
+  pool_reserved_bytes = 5,  // held by the pool, in use or not
+  pool_used_bytes = 7
+};
 
 template <class V>
 class MemoryPool {
@@ -102,6 +107,15 @@ class MemoryPool {
   /// Returns the pool's unused memory to the device.
   void trim() noexcept {
     if (native_) V::calls().pool_trim(native_, 0);
+  }
+
+  /// Bytes of the pool that no allocation uses. The vendor's runtime counts them as used.
+  std::uint64_t unused_bytes() const noexcept {
+    std::uint64_t reserved = 0, used = 0;
+    if (!native_ || V::calls().pool_get_attribute(native_, pool_reserved_bytes, &reserved) != success ||
+        V::calls().pool_get_attribute(native_, pool_used_bytes, &used) != success)
+      return 0;
+    return reserved - std::min(reserved, used);
   }
 
  private:
