@@ -97,10 +97,12 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
       put(entry.format, "elf-x86_64");
       put(entry.target, target);
     };
-    add_target(host_target());
-    if (host_level() != host_target()) add_target(host_level());
-    if (host_level() != "x86-64") add_target("x86-64");
-    put(info.target_features, host_features());
+    add_target(machine.target);
+    if (machine.target == host_target()) {
+      if (host_level() != host_target()) add_target(host_level());
+      put(info.target_features, host_features());
+    }
+    if (machine.target != "x86-64" && host_level() != "x86-64") add_target("x86-64");
     info.multiprocessors = machine.cores;
     info.lanes = device.limits.lanes;
     info.max_block_threads = device.limits.max_block_threads;
@@ -116,6 +118,9 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
     if (machine.threads != machine.cores)
       notes += "WEIR_CPU_THREADS: " + std::to_string(machine.threads) + " threads on " +
                std::to_string(machine.cores) + " cores\n";
+    if (machine.target != host_target())
+      notes += "WEIR_CPU_TARGET: kernels are compiled for " + machine.target + " instead of " +
+               host_target() + "\n";
     if (!notes.empty()) notes.pop_back();
     put(info.notes, notes);
     write_struct(out, info, "info");

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cpu_target.hpp"
 #include "lazy_value.hpp"
 #include "object.hpp"
 
@@ -97,10 +98,24 @@ std::string cpuinfo_field(const char* field) {
   return {};
 }
 
-/// Reads a setting into `out`, or stores the fault in `refusal`.
-void read_setting(const char* name, unsigned max_value, unsigned& out, std::string& refusal) {
+/// The text of a setting; null if it is unset or empty.
+const char* setting(const char* name) {
   const char* text = secure_getenv(name);
-  if (!text || !*text) return;
+  return text && *text ? text : nullptr;
+}
+
+/// Adds the fault of a setting to `refusal`.
+void refuse_setting(const char* name, std::string_view text, const std::string& expected,
+                    std::string& refusal) {
+  if (!refusal.empty()) refusal += "; ";
+  refusal += std::string(name) + " is '" + std::string(text.substr(0, 64)) + "'; expected " + expected +
+             "; correct it or unset it";
+}
+
+/// Reads a number into `out`, or stores the fault in `refusal`.
+void read_setting(const char* name, unsigned max_value, unsigned& out, std::string& refusal) {
+  const char* text = setting(name);
+  if (!text) return;
   char* end = nullptr;
   const unsigned long value = std::strtoul(text, &end, 10);
   if (*text >= '0' && *text <= '9' && *end == '\0' && std::strlen(text) < 9 && value >= 1 &&
@@ -108,10 +123,8 @@ void read_setting(const char* name, unsigned max_value, unsigned& out, std::stri
     out = static_cast<unsigned>(value);
     return;
   }
-  if (!refusal.empty()) refusal += "; ";
-  refusal += std::string(name) + " is '" + std::string(text).substr(0, 64) + "'; expected " +
-             (max_value == 1 ? "1" : "a whole number from 1 to " + std::to_string(max_value)) +
-             "; correct it or unset it";
+  refuse_setting(name, text, max_value == 1 ? "1" : "a whole number from 1 to " + std::to_string(max_value),
+                 refusal);
 }
 
 Machine look_at_machine() {
@@ -125,6 +138,13 @@ Machine look_at_machine() {
   read_setting("WEIR_CPU_THREADS", max_threads, machine.threads, machine.refusal);
   read_setting("WEIR_CPU_DEVICES", max_devices, machine.devices, machine.refusal);
   read_setting("WEIR_CPU_PERF_MAP", 1, machine.perf_map, machine.refusal);
+  machine.target = host_target();
+  if (const char* target = setting("WEIR_CPU_TARGET")) {
+    if (executes(target))
+      machine.target = target;
+    else
+      refuse_setting("WEIR_CPU_TARGET", target, "one of " + executed_targets(), machine.refusal);
+  }
   return machine;
 }
 

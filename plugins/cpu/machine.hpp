@@ -16,6 +16,7 @@ struct Machine {
   std::uint64_t memory = 0;  ///< bytes: physical, or the control group's limit
   std::string name;          ///< of the processor
   std::string vendor;
+  std::string target;   ///< LLVM's -mcpu for kernels: WEIR_CPU_TARGET, or that of the processor
   std::string refusal;  ///< the fault of a setting; empty when there is none
 
   static const Machine& get();

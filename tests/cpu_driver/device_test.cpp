@@ -291,7 +291,8 @@ TEST(SettingsDeathTest, TheLastCloseWaitsForStreamsThatWereDestroyedAtWork) {
 
 TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
   for (const char* value : {"0", "17", "two", " ", "-1", "3x"})
-    for (const char* setting : {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP"}) {
+    for (const char* setting :
+         {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP", "WEIR_CPU_TARGET"}) {
       if (std::string(setting) == "WEIR_CPU_THREADS" && std::string(value) == "17") continue;
       in_fresh_process(setting, value, [setting] {
         std::uint32_t count = 0;
@@ -302,7 +303,7 @@ TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
 }
 
 TEST(SettingsDeathTest, AnEmptySettingIsAnUnsetOne) {
-  for (const char* setting : {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP"})
+  for (const char* setting : {"WEIR_CPU_DEVICES", "WEIR_CPU_THREADS", "WEIR_CPU_PERF_MAP", "WEIR_CPU_TARGET"})
     in_fresh_process(setting, "", [] {
       std::uint32_t count = 0;
       call(table().device_count, &count);
@@ -322,6 +323,24 @@ TEST(SettingsDeathTest, NotesSayWhatTheSettingsChange) {
                                 : "WEIR_CPU_THREADS: " + std::to_string(threads) + " threads on " +
                                       std::to_string(info.multiprocessors) + " cores");
     });
+}
+
+TEST(SettingsDeathTest, KernelsAreCompiledForTheChosenProcessor) {
+  in_fresh_process("WEIR_CPU_TARGET", "x86-64", [] {
+    const weir_device_info info = device_info();
+    EXPECT_EQ(info.code_target_count, 1u);
+    EXPECT_STREQ(info.code_targets[0].target, "x86-64");
+    EXPECT_STREQ(info.target_features, "");
+    EXPECT_TRUE(std::string_view(info.notes)
+                    .starts_with("WEIR_CPU_TARGET: kernels are compiled for x86-64 instead of "))
+        << info.notes;
+  });
+  in_fresh_process("WEIR_CPU_TARGET", "znver9", [] {
+    std::uint32_t count = 0;
+    const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
+    EXPECT_NE(message.find("WEIR_CPU_TARGET is 'znver9'; expected one of "), std::string::npos) << message;
+    EXPECT_NE(message.find("x86-64"), std::string::npos) << message;
+  });
 }
 
 TEST(SettingsDeathTest, OneThreadDoesEverything) {

@@ -255,7 +255,7 @@ TEST(Bits, OneConditionalStoreOfABoolIsTheSame) {
 TEST(Bits, FunctionsAreTheSameInEveryLowering) {
   if (!on_cpu()) GTEST_SKIP() << "functions: GPUs have no vector variants of them";
   Tally tally;
-  constexpr LoopForm forms[] = {LoopForm::single, LoopForm::edges};
+  constexpr LoopForm forms[] = {LoopForm::single, LoopForm::edges, LoopForm::branches, LoopForm::inner_loops};
   compare_forms(functions(), std::max<std::size_t>(wanted_count() / 64 / 32 * 32, 96), 2, forms, tally);
   summary("functions", tally);
   EXPECT_EQ(tally.differences, 0u);
