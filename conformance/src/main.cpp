@@ -243,5 +243,6 @@ static int run(int argument_count, char** arguments) {
 
 int main(int argument_count, char** arguments) {
   weir::sdk::hold_standard_descriptors();
+  weir::sdk::ignore_file_size_signal();
   return weir::sdk::check_standard_output("weir-conformance", run(argument_count, arguments));
 }

@@ -5,12 +5,14 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <weir/files.hpp>
 
 #include "command.hpp"
+#include "ir/literals.hpp"
 
 namespace weir::tool {
 namespace {
@@ -34,52 +36,13 @@ std::string count_of(std::size_t count, std::string_view thing) {
   return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
-template <class T>
-bool parse_number(std::string_view word, std::byte* out) {
-  T value{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size()) return false;
-  std::memcpy(out, &value, sizeof value);
-  return true;
-}
-
+/// Numbers are those of constants in the text form; a bool may also be 0 or 1.
 bool parse_component(ScalarType type, std::string_view word, std::byte* out) {
-  switch (type) {
-    case ScalarType::boolean: {
-      const bool value = word == "true" || word == "1";
-      if (!value && word != "false" && word != "0") return false;
-      *out = std::byte{value};
-      return true;
-    }
-    case ScalarType::i8:
-      return parse_number<std::int8_t>(word, out);
-    case ScalarType::i16:
-      return parse_number<std::int16_t>(word, out);
-    case ScalarType::i32:
-      return parse_number<std::int32_t>(word, out);
-    case ScalarType::i64:
-      return parse_number<std::int64_t>(word, out);
-    case ScalarType::u8:
-      return parse_number<std::uint8_t>(word, out);
-    case ScalarType::u16:
-      return parse_number<std::uint16_t>(word, out);
-    case ScalarType::u32:
-      return parse_number<std::uint32_t>(word, out);
-    case ScalarType::u64:
-      return parse_number<std::uint64_t>(word, out);
-    case ScalarType::f32:
-      return parse_number<float>(word, out);
-    case ScalarType::f64:
-      return parse_number<double>(word, out);
-    case ScalarType::f16: {
-      float value = 0;
-      if (!parse_number<float>(word, reinterpret_cast<std::byte*>(&value))) return false;
-      const std::uint16_t bits = half(value).bits();
-      std::memcpy(out, &bits, sizeof bits);
-      return true;
-    }
-  }
-  return false;
+  if (type == ScalarType::boolean && (word == "0" || word == "1")) word = word == "1" ? "true" : "false";
+  const auto bits = word == "nan" && is_float(type) ? std::optional(ir::canonical_nan(type))
+                                                    : ir::constant_bits(word, type);
+  if (bits) std::memcpy(out, &*bits, size_of(type));  // the low bytes come first
+  return bits.has_value();
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -128,5 +128,6 @@ static int run_and_explain(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   weir::sdk::hold_standard_descriptors();
+  weir::sdk::ignore_file_size_signal();
   return weir::sdk::check_standard_output("weir", run_and_explain(argc, argv));
 }

@@ -12,7 +12,8 @@
 
 namespace weir::tool {
 
-/// Replaces the contents of `file`. Throws Error{system} with the reason if that fails.
+/// Replaces the contents of `file`. Throws Error{system} with the reason if that fails. A file that could not
+/// be written whole is removed.
 inline void write_file(const std::string& file, std::string_view bytes) {
   errno = 0;
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -20,6 +21,9 @@ inline void write_file(const std::string& file, std::string_view bytes) {
   out.flush();
   if (out) return;
   const std::string why = errno ? std::string(": ") + std::strerror(errno) : "";
+  std::error_code ignored;
+  if (out.is_open() && std::filesystem::is_regular_file(file, ignored))
+    std::filesystem::remove(file, ignored);
   throw Error(ErrorCode::system, file + ": cannot write the file" + why + "; check the folder and the space");
 }
 

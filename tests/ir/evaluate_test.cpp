@@ -4,13 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 #include <weir/element.hpp>
+
+#include "ir/literals.hpp"
 
 namespace weir::test {
 namespace {
@@ -247,8 +253,39 @@ TEST(Half, RoundsToNearestEven) {
   EXPECT_EQ(half(0x1.000002p-25f).bits(), 1);
   EXPECT_EQ(half(0x1.8p-24f).bits(), 2);
   EXPECT_EQ(half(-0.0f).bits(), 0x8000);
+  EXPECT_EQ(half(65519.999999).bits(), 0x7bff);
+  EXPECT_EQ(half(-65520.0).bits(), 0xfc00);
+  EXPECT_EQ(half(2046.50000001).bits(), half(2047.0f).bits());  // in float it would be 2046.5
+  EXPECT_EQ(half(70000).bits(), 0x7c00);
+  EXPECT_EQ(half(-3).bits(), half(-3.0f).bits());
   EXPECT_EQ(half(1.0f + 0x1p-11f).bits(), 0x3c00);
   EXPECT_EQ(half(1.0f + 0x1.8p-10f).bits(), 0x3c02);
+}
+
+// The texts are the exact middle of two halves, and numbers too close to it for a double.
+TEST(Half, ConstantsAreRoundedOnce) {
+  for (std::uint32_t b = 0; b < 0x7bffu; ++b) {
+    const auto next = static_cast<std::uint16_t>(b + 1);
+    const double low = static_cast<float>(half::from_bits(static_cast<std::uint16_t>(b))),
+                 high = static_cast<float>(half::from_bits(next));
+    char middle[64];
+    const int length = std::snprintf(middle, sizeof middle, "%.40f", (low + high) / 2);
+    const std::string text(middle, std::size_t(length));
+    const std::uint32_t even = b & 1 ? next : b;
+    ASSERT_EQ(ir::constant_bits(text, ScalarType::f16), even) << text;
+    ASSERT_EQ(ir::constant_bits(text + "00000000001", ScalarType::f16), next) << text;
+    ASSERT_EQ(ir::constant_bits("-" + text + "00000000001e0", ScalarType::f16), next | 0x8000u) << text;
+    const std::size_t last = text.find_last_not_of("0.");
+    std::string below = text;
+    --below[last];
+    std::ranges::replace(below.begin() + std::ptrdiff_t(last) + 1, below.end(), '0', '9');
+    ASSERT_EQ(ir::constant_bits(below, ScalarType::f16), b) << below;
+  }
+  EXPECT_EQ(ir::constant_bits("65519.99999999999999999999999", ScalarType::f16), 0x7bffu);
+  EXPECT_EQ(ir::constant_bits("65520", ScalarType::f16), std::nullopt);
+  EXPECT_EQ(ir::constant_bits("20465000000000000000000000001e-25", ScalarType::f16), half(2047.0f).bits());
+  EXPECT_EQ(ir::constant_bits("0.00020465E7", ScalarType::f16), half(2046.0f).bits());
+  EXPECT_EQ(ir::constant_bits("1e-400", ScalarType::f16), 0u);
 }
 
 TEST(Half, RoundsEveryFloatBetweenNeighboursToTheNearer) {

@@ -32,7 +32,7 @@ void expect_refused(const K& kernel, std::string_view index_form, const A&... ar
     EXPECT_NE(error.line(), 0u) << distance;
     std::string index(index_form);
     index.replace(index.find('D'), 1, std::to_string(distance));
-    EXPECT_THAT(error.what(), testing::HasSubstr("index " + index + " is outside array"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("index " + index + " is outside argument "));
   }
 }
 

@@ -122,6 +122,33 @@ kernel "half"
 }
 
 // The device of a driver that takes no code yet is of a kind that would come before the CPU.
+TEST_F(KernelCommands, RunRoundsScalarsAsConstants) {
+  const std::string kernel = write("numbers.weir", R"(weir-ir 1
+kernel "numbers"
+  param @h : f16
+  param @x : f32
+  param @y : array<f32, 1>
+{
+  %0 = const 0 : i64
+  %1 = const 1 : i64
+  %h = arg @h : f16
+  %wide = cast %h : f32
+  store @y[%0], %wide
+  %x = arg @x : f32
+  store @y[%1], %x
+}
+)");
+  const auto run = [&](const std::string& h, const std::string& x) {
+    return run_program({tool(), "run", kernel, "--arg", "h=" + h, "--arg", "x=" + x, "--arg", "y=zeros:2",
+                        "--out", "y=" + path("y.npy"), "--device", "cpu"});
+  };
+  const ProgramResult rounded = run("2046.50000000001", "1e-60");
+  EXPECT_EQ(rounded.status, 0) << rounded.err;
+  EXPECT_EQ(read_array<float>("y.npy"), (std::vector<float>{2047, 0}));
+  for (const char* large : {"65520", "-70000", "1e39"})
+    EXPECT_THAT(run(large, "0").err, HasSubstr("expected a value of type f16, found '" + std::string(large)));
+}
+
 TEST_F(KernelCommands, RunPassesOverDevicesThatNoCodeIsGeneratedFor) {
   const std::filesystem::path drivers = folder_ / "drivers";
   std::filesystem::create_directory(drivers);
@@ -355,6 +382,7 @@ TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedWithAMessage)
       {"elf-x86_64:x86-64-v3:avx512f", "feature 'avx512f' has no sign; expected features of x86-64"},
       {"hsaco:gfx90a:-flat-global-insts", "feature '-flat-global-insts' contradicts processor 'gfx90a'"},
       {"hsaco:gfx90a:-flat-address-space", "feature '-flat-address-space' contradicts processor 'gfx90a'"},
+      {"elf-x86_64:x86-64-v3:+sse,,", "the features '+sse,,' have an empty word"},
       {"hsaco:gfx1100:-a16", "expected sramecc, xnack, cumode or tgsplit"}};
   for (const auto& [target, words] : targets) {
     const ProgramResult result =

@@ -9,6 +9,7 @@
 
 #include "driver/driver_folder.hpp"
 #include "places.hpp"
+#include "temporary_folder.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -87,7 +88,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Command{"Version", "weir", "--version"}, Command{"HelpOfInfo", "weir", "info --help"},
                     Command{"CompileText", "weir", "compile " + saxpy + " --emit ir"},
                     Command{"CompileObject", "weir", "compile " + saxpy + " -o -"},
-                    Command{"Run", "weir", run_saxpy}, Command{"River", "weir", "demo river --help"}
+                    Command{"CompileExplain", "weir", "compile " + saxpy + " --emit ir --explain"},
+                    Command{"Run", "weir", run_saxpy}, Command{"River", "weir", "demo river --help"},
+                    Command{"Demos", "weir", "demo --list"}, Command{"CacheInfo", "weir", "cache info"},
+                    Command{"Page", "weir", "help errors"}, Command{"Completion", "weir", "completion bash"},
+                    Command{"NewDriver", "weir", "new-driver --help"},
+                    Command{"DriverWatch", "weir", "driver watch --help"},
+                    Command{"Pack", "weir", "pack --help"}
 #ifdef WEIR_HAS_CONFORMANCE
                     ,
                     Command{"ConformanceList", "weir-conformance", "--list"},
@@ -130,6 +137,18 @@ TEST(ArrayFile, WithoutANameIsAFailure) {
   const ProgramResult result = in_shell("weir", run_saxpy + " --out y=");
   EXPECT_NE(result.status, 0);
   EXPECT_THAT(result.err, Not(HasSubstr("busy")));
+}
+
+// Otherwise the signal of the limit ends the program, and the file is taken for a whole one.
+TEST_P(OutputFile, BeyondTheLimitOfFileSizesIsAFailure) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "file";
+  const ProgramResult result = run_program(
+      {"/bin/sh", "-c", "ulimit -f 0; " + built("bin/weir").string() + " " + GetParam().words + file},
+      {"WEIR_DEVICE=cpu", "WEIR_CACHE=off", "HOME=/nonexistent"});
+  EXPECT_EQ(result.status, 1) << result.out;
+  EXPECT_THAT(result.err, HasSubstr(file + ": cannot write the file: File too large"));
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutputFile,

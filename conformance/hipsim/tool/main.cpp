@@ -55,5 +55,6 @@ static int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   weir::sdk::hold_standard_descriptors();
+  weir::sdk::ignore_file_size_signal();
   return weir::sdk::check_standard_output("weir-hipsim", run_tool(argc, argv));
 }

@@ -15,7 +15,10 @@ namespace weir {
 class half {
  public:
   half() = default;
+  /// Rounds to nearest, to even in the middle of two; 65520 and above are infinite.
   WEIR_API explicit half(float value) noexcept;
+  WEIR_API explicit half(double value) noexcept;
+  explicit half(std::integral auto value) noexcept : half(static_cast<double>(value)) {}
   WEIR_API explicit operator float() const noexcept;
   static constexpr half from_bits(std::uint16_t bits) noexcept {
     half h;
@@ -121,5 +124,35 @@ concept KernelElement = requires {
 /// The run-time description of T.
 template <KernelElement T>
 inline constexpr ElementType element_type = detail::ElementOf<T>::value;
+
+namespace detail {
+
+// Host numbers as the floats and doubles of kernels. A program's own conversions depend on the rounding mode
+// of its thread, and on -ffast-math, so libweir has these.
+
+/// Rounded to nearest, to even in the middle of two. Denormals are kept. Thread-safe.
+WEIR_API float rounded_float(long double number) noexcept;
+WEIR_API float rounded_float(std::int64_t number) noexcept;
+WEIR_API float rounded_float(std::uint64_t number) noexcept;
+WEIR_API double rounded_double(long double number) noexcept;
+WEIR_API double rounded_double(std::int64_t number) noexcept;
+WEIR_API double rounded_double(std::uint64_t number) noexcept;
+/// Whether `number` is finite and `rounded` is not.
+WEIR_API bool overflowed(long double number, double rounded) noexcept;
+
+/// `number` as a T.
+template <std::floating_point T, class U>
+requires(std::is_arithmetic_v<U> && (std::same_as<T, float> || std::same_as<T, double>)) T rounded(U number) {
+  using Wide = std::conditional_t<std::floating_point<U>, long double,
+                                  std::conditional_t<std::is_signed_v<U>, std::int64_t, std::uint64_t>>;
+  if constexpr (std::same_as<T, U>)
+    return number;
+  else if constexpr (std::same_as<T, float>)
+    return rounded_float(static_cast<Wide>(number));
+  else
+    return rounded_double(static_cast<Wide>(number));
+}
+
+}  // namespace detail
 
 }  // namespace weir

@@ -103,7 +103,7 @@ class ScalarArgument {
       static_assert(std::same_as<U, bool>, "a Value<bool> takes a bool: compare the number with 0");
       return value;
     } else if constexpr (std::floating_point<T>) {
-      return static_cast<T>(value);
+      return rounded<T>(value);
     } else {
       static_assert(!std::floating_point<U>,
                     "a floating-point argument is not converted to an integer implicitly: round and cast it");

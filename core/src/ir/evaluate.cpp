@@ -281,18 +281,6 @@ std::uint64_t math(MathFunction function, T a, std::span<const std::uint64_t> bi
 
 // ---- casts
 
-// Rounds once: rounding to odd in float's 24 bits first preserves everything that rounding to half's 11 bits
-// needs.
-half to_half(double value) {
-  float rounded = static_cast<float>(value);
-  if (static_cast<double>(rounded) != value && std::isfinite(rounded)) {
-    auto bits = std::bit_cast<std::uint32_t>(rounded);
-    if (std::fabs(static_cast<double>(rounded)) > std::fabs(value)) --bits;
-    rounded = std::bit_cast<float>(bits | 1u);
-  }
-  return half{rounded};
-}
-
 template <std::integral To, std::floating_point From>
 To saturated(From value) {
   if (value != value) return 0;
@@ -307,7 +295,7 @@ To saturated(From value) {
 template <class From>
 std::uint64_t cast_from(From value, ScalarType to) {
   if (to == ScalarType::boolean) return value != From{0};
-  if (to == ScalarType::f16) return to_half(static_cast<double>(value)).bits();
+  if (to == ScalarType::f16) return half(value).bits();
   return with_type(to, [value]<class To>(To) -> std::uint64_t {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
       return to_bits(saturated<To>(value));

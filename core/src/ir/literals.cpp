@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/literals.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <compare>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <weir/element.hpp>
+#include <weir/sdk/floating_point.hpp>
 
 namespace weir::ir {
 
@@ -39,6 +44,49 @@ std::optional<T> real(std::string_view text) noexcept {
   // from_chars refuses small numbers that round to 0, as it refuses large ones.
   const auto wide = whole<long double>(text);
   return wide && std::abs(*wide) < 1 ? std::optional<T>(static_cast<T>(*wide)) : std::nullopt;
+}
+
+/// The magnitude of a decimal number: 0.DIGITS times a power of ten, without zeros at the ends of the digits.
+struct Decimal {
+  std::string digits;
+  std::int64_t exponent = 0;
+
+  /// Of a number that std::from_chars takes.
+  explicit Decimal(std::string_view text) {
+    const std::size_t end = std::min(text.find_first_of("eE"), text.size());
+    if (end < text.size()) {
+      const std::string_view power = text.substr(end + 1 + text.substr(end + 1).starts_with('+'));
+      exponent = whole<std::int64_t>(power).value_or(0);
+    }
+    bool is_fraction = false;
+    for (const char c : text.substr(0, end)) {
+      if (c == '.') is_fraction = true;
+      if (c < '0' || c > '9') continue;
+      const bool leads = digits.empty() && c == '0';
+      if (!leads) digits += c;
+      exponent += !is_fraction && !leads ? 1 : is_fraction && leads ? -1 : 0;
+    }
+    digits.erase(digits.find_last_not_of('0') + 1);
+  }
+  std::strong_ordering operator<=>(const Decimal& other) const {
+    if (const auto order = exponent <=> other.exponent; order != 0) return order;
+    return digits <=> other.digits;
+  }
+};
+
+/// Rounds once. The nearest double is replaced by that neighbour of the number whose last bit is set, unless
+/// it equals the number: such a double lies on the same side of each half, and of the middle of two, as the
+/// number.
+std::optional<half> real_half(std::string_view text) {
+  std::optional<double> value = real<double>(text);
+  if (!value || *value == 0 || std::isinf(*value) || std::bit_cast<std::uint64_t>(*value) & 1)
+    return value ? std::optional(half(*value)) : std::nullopt;
+  char exact[900];
+  const char* const end =
+      std::to_chars(exact, std::end(exact), std::abs(*value), std::chars_format::scientific, 800).ptr;
+  const auto order = Decimal(text) <=> Decimal(std::string_view(exact, end));
+  const double next = order > 0 ? std::copysign(std::numeric_limits<double>::infinity(), *value) : 0.0;
+  return half(order == 0 ? *value : std::nextafter(*value, next));
 }
 
 std::optional<std::uint64_t> integer_bits(std::string_view text, ScalarType type) noexcept {
@@ -77,18 +125,18 @@ std::optional<std::uint64_t> hex_number(std::string_view text) noexcept {
   return whole<std::uint64_t>(text.substr(2), 16);
 }
 
-std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type) noexcept {
+std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type) {
+  const sdk::DefaultFloatingPoint floating_point;  // std::from_chars multiplies by powers of ten
   switch (type) {
     case ScalarType::boolean:
       if (text == "true") return 1;
       if (text == "false") return 0;
       return std::nullopt;
     case ScalarType::f16: {
-      const auto value = real<float>(text);
+      const auto value = real_half(text);
       if (!value) return std::nullopt;
-      const half rounded{*value};
-      const bool overflows = (rounded.bits() & 0x7fffu) == 0x7c00u && !finite_or_infinite(text);
-      return overflows ? std::nullopt : std::optional<std::uint64_t>{rounded.bits()};
+      const bool overflows = (value->bits() & 0x7fffu) == 0x7c00u && !finite_or_infinite(text);
+      return overflows ? std::nullopt : std::optional<std::uint64_t>{value->bits()};
     }
     case ScalarType::f32: {
       const auto value = real<float>(text);

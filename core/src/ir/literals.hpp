@@ -18,9 +18,9 @@ std::optional<std::uint64_t> unsigned_number(std::string_view text, std::uint64_
 /// "0x" and up to 16 hexadecimal digits.
 std::optional<std::uint64_t> hex_number(std::string_view text) noexcept;
 
-/// The bits of a constant of `type`, zero extended; nothing when the text is not a number of that type or
-/// does not fit.
-std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type) noexcept;
+/// The bits of a constant of `type`, zero extended, rounded once to nearest, to even in the middle of two;
+/// nothing when the text is not a number of that type or does not fit. NaNs have no such text.
+std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type);
 
 /// True when `bits` are those of a NaN of `type`.
 bool is_nan(ScalarType type, std::uint64_t bits) noexcept;

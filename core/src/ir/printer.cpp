@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 #include <weir/element.hpp>
+#include <weir/sdk/floating_point.hpp>
 
 #include "ir/groups.hpp"
 #include "ir/rules.hpp"
@@ -27,6 +28,7 @@ std::string hex(std::uint64_t bits) {
 // The shortest decimal that reads back to the same value.
 template <class T>
 std::string shortest(T value) {
+  const sdk::DefaultFloatingPoint floating_point;  // else denormals may be 0 for std::to_chars
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return std::string(buffer, end);

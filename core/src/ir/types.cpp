@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of scalar and element types, and the conversions of half.
+// Names of scalar and element types, and conversions of numbers.
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <weir/element.hpp>
 #include <weir/error.hpp>
+#include <weir/sdk/floating_point.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
@@ -78,6 +80,18 @@ half::half(float value) noexcept {
   bits_ = static_cast<std::uint16_t>(sign | result);
 }
 
+// Rounds once: rounding to odd in float's 24 bits first preserves everything that rounding to half's 11 bits
+// needs.
+half::half(double value) noexcept {
+  float rounded = static_cast<float>(value);
+  if (static_cast<double>(rounded) != value && std::isfinite(rounded)) {
+    auto bits = std::bit_cast<std::uint32_t>(rounded);
+    if (std::fabs(static_cast<double>(rounded)) > std::fabs(value)) --bits;
+    rounded = std::bit_cast<float>(bits | 1u);
+  }
+  *this = half(rounded);
+}
+
 half::operator float() const noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits_ & 0x8000u) << 16;
   const std::uint32_t exponent = (bits_ >> 10) & 0x1fu;
@@ -94,3 +108,42 @@ half::operator float() const noexcept {
 }
 
 }  // namespace weir
+
+namespace weir::detail {
+namespace {
+
+template <class To, class From>
+To convert(From number) noexcept {
+  const sdk::DefaultFloatingPoint floating_point;
+  // Volatile, since compilers may move a conversion across the change of the environment.
+  volatile From kept = number;
+  volatile To result = static_cast<To>(kept);
+  return result;
+}
+
+}  // namespace
+
+float rounded_float(long double number) noexcept {
+  return convert<float>(number);
+}
+float rounded_float(std::int64_t number) noexcept {
+  return convert<float>(number);
+}
+float rounded_float(std::uint64_t number) noexcept {
+  return convert<float>(number);
+}
+double rounded_double(long double number) noexcept {
+  return convert<double>(number);
+}
+double rounded_double(std::int64_t number) noexcept {
+  return convert<double>(number);
+}
+double rounded_double(std::uint64_t number) noexcept {
+  return convert<double>(number);
+}
+
+bool overflowed(long double number, double rounded) noexcept {
+  return std::isfinite(number) && !std::isfinite(rounded);
+}
+
+}  // namespace weir::detail

@@ -8,6 +8,7 @@
 #include <optional>
 #include <weir/dsl/trace.hpp>
 #include <weir/dsl/traits.hpp>
+#include <weir/element.hpp>
 
 namespace weir::detail {
 
@@ -49,14 +50,15 @@ std::uint64_t constant_bits(U number, Where where) {
   if constexpr (std::same_as<T, bool> || std::same_as<U, bool>) {
     return static_cast<bool>(number) ? 1 : 0;
   } else if constexpr (std::floating_point<T>) {
-    const T value = static_cast<T>(number);
+    const T value = rounded<T>(number);
     if constexpr (std::integral<U>) {
-      if (static_cast<long double>(value) != static_cast<long double>(number))
+      const auto bits = static_cast<std::uint64_t>(number);
+      const std::uint64_t magnitude = number < 0 ? 0 - bits : bits;
+      if (static_cast<int>(std::bit_width(magnitude)) >
+          std::numeric_limits<T>::digits + std::countr_zero(magnitude))
         report_constant(number, ScalarOf<T>::value, where);
-    } else {
-      const bool finite = number - number == 0;
-      if (finite && !(value - value == 0))
-        report_constant(static_cast<double>(number), ScalarOf<T>::value, where);
+    } else if constexpr (!std::same_as<T, U>) {
+      if (overflowed(number, value)) report_constant(static_cast<double>(number), ScalarOf<T>::value, where);
     }
     if constexpr (sizeof(T) == 4) {
       return std::bit_cast<std::uint32_t>(value);

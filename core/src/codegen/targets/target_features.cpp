@@ -22,8 +22,11 @@ const llvm::SubtargetFeatureKV* find_feature(const llvm::MCSubtargetInfo& chip, 
 void check_features(const llvm::MCSubtargetInfo& plain, const std::string& features,
                     llvm::function_ref<bool(llvm::StringRef)> may_change, const std::string& expected) {
   llvm::SmallVector<llvm::StringRef> named;
-  llvm::StringRef(features).split(named, ',', -1, /*KeepEmpty=*/false);
+  if (!features.empty()) llvm::StringRef(features).split(named, ',');
   for (const llvm::StringRef feature : named) {
+    if (feature.empty())  // LLVM calls its own IR malformed
+      throw Error(ErrorCode::unsupported,
+                  "the features '" + features + "' have an empty word; expected " + expected);
     const std::string quoted = "'" + feature.str() + "'";
     const bool on = feature.starts_with("+");
     if (!on && !feature.starts_with("-"))

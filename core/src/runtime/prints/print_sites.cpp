@@ -7,11 +7,13 @@
 #include <bit>
 #include <limits>
 #include <weir/element.hpp>
+#include <weir/sdk/floating_point.hpp>
 
 namespace weir::detail {
 namespace {
 
 std::string format_value(const std::string& specification, ScalarType type, std::uint64_t bits) {
+  const sdk::DefaultFloatingPoint floating_point;  // comparisons take denormals for 0 in some programs
   const std::string text = "{:" + ir::specification_of(specification, type) + "}";
   const auto with = [&](const auto& value) { return fmt::vformat(text, fmt::make_format_args(value)); };
   // The sign of a computed NaN depends on the processor.

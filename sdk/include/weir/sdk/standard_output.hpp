@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// For programs whose results are read from standard output: a full disk or a closed pipe is a failure.
+// For programs whose results are read from standard output: a full disk, a limit of file sizes or a closed
+// pipe is a failure.
 //
 //   int main(int argc, char** argv) {
 //     weir::sdk::hold_standard_descriptors();
+//     weir::sdk::ignore_file_size_signal();
 //     return weir::sdk::check_standard_output("my-program", run(argc, argv));
 //   }
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +28,12 @@ inline void hold_standard_descriptors() noexcept {
       const int opened = ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
       if (opened >= 0 && opened != number) close(opened);
     }
+}
+
+/// Lets writes beyond RLIMIT_FSIZE fail, whose signal ends the process by default. For programs; a library
+/// must not change the disposition of a signal (see file_size_signal.hpp).
+inline void ignore_file_size_signal() noexcept {
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 /// Flushes standard output. If a write failed, prints a message that begins with `program`, and returns 1
