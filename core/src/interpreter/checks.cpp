@@ -106,8 +106,8 @@ void Checks::outside(const Machine& machine, const Statement& s) {
              (machine.is_shared(s.index) ? "shared" : "local") + " array");
   const std::vector<std::int64_t>& extents = machine.arguments().arrays[s.index].extents;
   stop(machine, s,
-       "index " + tuple(numbers(machine, s, extents.size())) + " is outside array '" +
-           kernel_.parameters[s.index].name + "' of extents " + tuple(extents));
+       "index " + tuple(numbers(machine, s, extents.size())) + " is outside " +
+           ir::describe_array(kernel_, structs_, s.index) + " of extents " + tuple(extents));
 }
 
 void Checks::false_assert(const Machine& machine, const Statement& s) {

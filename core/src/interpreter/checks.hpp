@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 #include "interpreter/observer.hpp"
+#include "ir/struct_parameter.hpp"
 
 namespace weir::interpreter {
 
@@ -33,7 +35,9 @@ struct Fault {
 /// - a NaN computed from operands that are not NaN.
 class Checks : public Observer {
  public:
-  explicit Checks(const ir::Kernel& kernel) : kernel_(kernel) {}
+  /// The kernel and its struct arrays must outlive the object.
+  Checks(const ir::Kernel& kernel, std::span<const ir::StructParameter> structs)
+      : kernel_(kernel), structs_(structs) {}
   void outside(const Machine& machine, const ir::Statement& s) override;
   void false_assert(const Machine& machine, const ir::Statement& s) override;
   void access(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
@@ -70,6 +74,7 @@ class Checks : public Observer {
   [[noreturn]] void stop(const Machine& machine, const ir::Statement& s, std::string problem) const;
 
   const ir::Kernel& kernel_;
+  std::span<const ir::StructParameter> structs_;
   std::unordered_map<std::uint64_t, Uses> uses_;  ///< by memory and byte
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of places, parameters and kernels in messages.
+#include <algorithm>
 #include <weir/error.hpp>
 
 #include "ir/printer.hpp"
+#include "ir/struct_parameter.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::ir {
@@ -58,6 +60,33 @@ std::string describe_parameter(const Kernel& kernel, std::size_t index) {
   if (parameter.kind == Parameter::Kind::array)
     handle = "View<" + type + (parameter.rank != 1 ? ", " + std::to_string(parameter.rank) : "") + ">";
   return "@" + parameter.name + " (" + handle + ")";
+}
+
+std::string describe_argument(const Kernel& kernel, std::span<const StructParameter> structs,
+                              std::size_t parameter) {
+  std::size_t number = parameter + 1, first = parameter;
+  std::string_view name = kernel.parameters[parameter].name;
+  std::string member;
+  for (const StructParameter& array : structs) {
+    if (array.first > parameter) break;
+    if (array.first == parameter || array.has_member(parameter)) name = array.name(kernel);
+    const std::size_t members = std::min(array.members.size(), parameter - array.first);
+    number -= members;
+    if (!array.has_member(parameter)) continue;
+    first = array.first;
+    member = ", member " + std::to_string(members);
+  }
+  const std::string named = is_generated_name(name, first) ? "" : " ('" + std::string(name) + "')";
+  return "argument " + std::to_string(number) + named + member;
+}
+
+std::string describe_array(const Kernel& kernel, std::span<const StructParameter> structs,
+                           std::size_t parameter) {
+  for (const StructParameter& array : structs)
+    if (array.has_member(parameter)) return array.describe_member(kernel, parameter);
+  const std::string& name = kernel.parameters[parameter].name;
+  return is_generated_name(name, parameter) ? describe_argument(kernel, structs, parameter)
+                                            : "array '" + name + "'";
 }
 
 void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +35,15 @@ struct StructParameter {
            std::string(name(kernel)) + "'";
   }
 };
+
+/// "argument 2 ('x')" of a kernel whose struct arrays are `structs`. Arguments count from 1. Generated names
+/// count from 0 and are left out. A struct array is one argument; its members are numbered from 1.
+std::string describe_argument(const Kernel& kernel, std::span<const StructParameter> structs,
+                              std::size_t parameter);
+
+/// The same for an array: "array 'x'", "argument 2" if its name is generated, or the member of a struct
+/// array.
+std::string describe_array(const Kernel& kernel, std::span<const StructParameter> structs,
+                           std::size_t parameter);
 
 }  // namespace weir::ir

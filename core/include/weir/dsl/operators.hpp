@@ -193,8 +193,7 @@ S& operator<<(S& stream, A&&) {
       "a traced value has no number while the kernel is built: store it to an array and print its to_host()");
   return stream;
 }
-// clang refuses to pass traced values to any variadic function. g++ accepts that for classes, so these
-// overloads refuse it.
+// g++ passes traced values to variadic functions, so these overloads refuse it for calls without a prefix.
 #define WEIR_PRINT(name)                                                                                     \
   template <class... A>                                                                                      \
     requires(detail::Traced<A> || ...)                                                                       \

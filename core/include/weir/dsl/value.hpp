@@ -21,8 +21,8 @@ class NoHostCondition {
   NoHostCondition() = default;
   NoHostCondition(const NoHostCondition&) = default;
   NoHostCondition& operator=(const NoHostCondition&) = default;
-  // A class with a destructor of its own cannot be passed to a variadic function, so printf("%f", x[i]) does
-  // not compile.
+  // clang refuses to pass a class with a destructor of its own to a variadic function. g++ passes its
+  // address; see WEIR_PRINT.
   ~NoHostCondition() {}
 
   explicit operator bool() const {

@@ -3,6 +3,7 @@
 #include <weir/graph.hpp>
 
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/memory/array_use.hpp"
 #include "runtime/modules/task_list_state.hpp"
 #include "runtime/programs/layouts.hpp"
 
@@ -87,6 +88,7 @@ void GraphBuilder::launch(const TaskList& tasks) try {
   if (&list.device != &graph.device)
     detail::throw_other_device("the task list is for", list.device, "but the graph is for", graph.device,
                                "make a task list for each device");
+  for (const AnyArrayView& array : list.arrays) detail::live(array);
   TaskRecorder recorder(graph, list);
   const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
   try {

@@ -13,28 +13,10 @@
 namespace weir::detail {
 namespace {
 
-// Returns "argument 2 ('x')". Arguments count from 1. Generated names count from 0 and are left out. A struct
-// array is one argument; its members are numbered from 1.
-std::string describe_argument(const ProgramState& program, std::size_t i) {
-  std::size_t number = i + 1, first = i;
-  std::string_view name = program.parameters[i].name;
-  std::string member;
-  for (const ir::StructParameter& array : program.structs) {
-    if (array.first > i) break;
-    if (array.first == i || array.has_member(i)) name = array.name(*program.kernel);
-    const std::size_t members = std::min(array.members.size(), i - array.first);
-    number -= members;
-    if (!array.has_member(i)) continue;
-    first = array.first;
-    member = fmt::format(", member {}", members);
-  }
-  return ir::is_generated_name(name, first) ? fmt::format("argument {}{}", number, member)
-                                            : fmt::format("argument {} ('{}'){}", number, name, member);
-}
-
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
   throw Error(ErrorCode::invalid,
-              fmt::format("kernel '{}', {}: {}", program.name(), describe_argument(program, i), words),
+              fmt::format("kernel '{}', {}: {}", program.name(),
+                          ir::describe_argument(*program.kernel, program.structs, i), words),
               program.name(), std::string(), 0);
 }
 
@@ -156,9 +138,9 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
             "writes the "
             "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
             "one block",
-            program.name(), describe_argument(program, check.written),
-            describe_argument(program, check.touched), place(*program.kernel, check.written_at),
-            place(*program.kernel, check.touched_at)),
+            program.name(), ir::describe_argument(*program.kernel, program.structs, check.written),
+            ir::describe_argument(*program.kernel, program.structs, check.touched),
+            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)),
         program.name(), program.kernel->knows(at) ? program.kernel->files[at.file] : std::string(), at.line);
   }
 }

@@ -114,8 +114,9 @@ interpreter::Arguments arguments_on_host(const StreamRef& stream, std::span<cons
 /// Keeps the lines that the kernel prints until the run ends.
 class DebugChecks final : public interpreter::Checks {
  public:
-  explicit DebugChecks(const ir::Kernel& kernel)
-      : Checks(kernel), sites_(std::make_shared<const PrintSites>(kernel)) {}
+  explicit DebugChecks(const ProgramState& program)
+      : Checks(*program.kernel, program.structs),
+        sites_(std::make_shared<const PrintSites>(*program.kernel)) {}
 
   void printed(const interpreter::Machine& machine, const ir::Statement& s) override {
     Printed line{0, {sites_, sites_->find(s)}, {}, {}};
@@ -217,7 +218,7 @@ void debug_launch(ProgramState& program, const StreamRef& stream, std::span<cons
   if (program.plan->uses_launch_key) on_host.launch_key = next_launch_key(program, options);
   interpreter::CompiledMath math(stream.device());
   interpreter::Machine machine(kernel, std::move(on_host), std::ref(math));
-  DebugChecks checks(kernel);
+  DebugChecks checks(program);
   machine.observe(&checks);
   try {
     machine.run_kernel(~std::uint64_t{0});

@@ -95,7 +95,7 @@ std::shared_ptr<ModuleState> load_machine_code(DeviceState& device, const CodeOb
 
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object) {
   if (object.data.empty())
-    throw Error(ErrorCode::invalid,
+    throw Error(ErrorCode::code_object,
                 fmt::format("code object '{}' is empty; check the file that it was read from", object.name));
   device.check_not_forked();
   device.memory.collect_pending();

@@ -179,6 +179,10 @@ Device Module::device() const try { return Device(&alive(state_, "module").devic
 
 KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const try {
   alive(state_, "module");
+  if (name.find('\0') != std::string_view::npos)
+    throw Error(ErrorCode::not_found,
+                fmt::format("a kernel's name with a zero byte behind '{}'; names of functions have none",
+                            name.substr(0, name.find('\0'))));
   auto kernel = std::make_shared<detail::KernelState>();
   kernel->module = state_;
   kernel->origin = intern_origin(name);
@@ -189,11 +193,13 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
     const KernelParameter& parameter = parameters[i];
     const std::uint32_t size = parameter.is_array ? address_bytes : parameter.size;
     const std::uint32_t alignment = parameter.is_array ? 8 : parameter.alignment;
-    if (size == 0 || size > 65536 || !std::has_single_bit(alignment) || alignment > 256)
-      throw Error(ErrorCode::invalid,
-                  fmt::format("kernel '{}', parameter {}: a size of {} bytes at an alignment of {}; "
-                              "sizes are 1 to 65536, alignments powers of two up to 256",
-                              name, i + 1, size, alignment));
+    if (size == 0 || size > KernelArgument::max_value_bytes || !std::has_single_bit(alignment) ||
+        alignment > 256)
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("kernel '{}', parameter {}: a size of {} bytes at an alignment of {}; "
+                      "sizes are 1 to {}, alignments powers of two up to 256; larger values go in an array",
+                      name, i + 1, size, alignment, KernelArgument::max_value_bytes));
     offset = (offset + alignment - 1) / alignment * alignment;
     const auto kind = parameter.is_array ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     kernel->layout.push_back({static_cast<std::uint32_t>(offset), size, static_cast<std::uint32_t>(kind)});

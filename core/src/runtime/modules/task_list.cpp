@@ -38,6 +38,12 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   if (&kernel.module->device != &list.device)
     detail::throw_other_device(fmt::format("kernel '{}' is loaded on", kernel.name()), kernel.module->device,
                                "but the task list is for", list.device, "load the module on that device too");
+  if (place.region < TaskPlace::none)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("task {} belongs to region {}; regions are numbered from 0, and TaskPlace::none is "
+                    "outside regions",
+                    list.tasks.size(), place.region));
   detail::check_shape(list.device, kernel.name(), shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());

@@ -129,6 +129,7 @@ PackBuilder& PackBuilder::operator=(PackBuilder&&) noexcept = default;
 PackBuilder::~PackBuilder() = default;
 
 void PackBuilder::add_target(const CompileTarget& target) try {
+  if (!draft_) detail::throw_dead("pack builder");
   if (target.cpu == "native")
     throw Error(ErrorCode::invalid,
                 fmt::format("target {}:native is another processor on each machine, and a pack is for others "
@@ -151,6 +152,7 @@ void PackBuilder::add_target(const CompileTarget& target) try {
 }
 
 void PackBuilder::add(const Program& program) try {
+  if (!draft_) detail::throw_dead("pack builder");
   if (!program.state()) detail::throw_dead("kernel");
   if (draft_->contents.targets.empty())
     throw Error(ErrorCode::invalid,
@@ -173,6 +175,7 @@ void PackBuilder::add(const Program& program) try {
 }
 
 void PackBuilder::write(const std::string& file) const try {
+  if (!draft_) detail::throw_dead("pack builder");
   if (!replace_file(file, compilation::encode_pack(draft_->contents, draft_->entries)))
     throw Error(ErrorCode::system,
                 fmt::format("{}: cannot write the pack: {}; check the folder and the space", file,

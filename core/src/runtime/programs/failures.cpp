@@ -93,11 +93,11 @@ class ProgramFailures final : public FailureSource {
       const bool local = statement.op == ir::Op::get || statement.op == ir::Op::set;
       if (!local && statement.index < kernel_->parameters.size()) {
         const ir::Parameter& parameter = kernel_->parameters[statement.index];
-        what = fmt::format("array '{}'", parameter.name);
+        what = ir::describe_array(*kernel_, structs_, statement.index);
         rank = std::max<std::size_t>(parameter.rank, 1);
         for (std::size_t i = 0; i < structs_.size(); ++i) {
           if (!structs_[i].has_member(statement.index)) continue;
-          what = structs_[i].describe_member(*kernel_, statement.index) + ",";
+          what += ",";
           // The second dimension of the other layouts are scalars of a struct.
           if (layouts_[i].kind() != Layout::Kind::arrays) rank = 1;
         }
