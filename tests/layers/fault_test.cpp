@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <string_view>
 #include <thread>
 
 #include "support/layered_driver.hpp"
@@ -169,6 +171,33 @@ TEST_F(Fault, LosesTheDevice) {
   // Objects of a lost device can still be destroyed.
   EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
   objects.forget(event);
+}
+
+// Otherwise a program that frees host memory after a failed wait frees memory that work still uses.
+// proves R34
+TEST_F(Fault, WaitsFailOnceTheWorkHasEnded) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_event event = objects.event();
+  const auto work = [](void* ended) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    *static_cast<std::atomic<bool>*>(ended) = true;
+  };
+  for (const char* options :
+       {"call=stream_synchronize:result=system:times=forever", "call=event_synchronize:result=launch",
+        "call=event_query:result=device_lost"}) {
+    const bool by_event = std::string_view(options).find("event_synch") != std::string_view::npos;
+    const bool is_lost = std::string_view(options).find("lost") != std::string_view::npos;
+    configure("");
+    std::atomic<bool> ended{false};
+    ASSERT_EQ(t.stream_host_callback(stream, work, &ended, nullptr), WEIR_OK);
+    ASSERT_EQ(t.event_record(event, stream, nullptr), WEIR_OK);
+    configure(options);
+    EXPECT_TRUE(!is_lost || t.event_query(event, nullptr) == WEIR_ERROR_DEVICE_LOST);
+    EXPECT_NE(by_event ? t.event_synchronize(event, nullptr) : t.stream_synchronize(stream, nullptr),
+              WEIR_OK);
+    EXPECT_TRUE(ended) << options;
+  }
 }
 
 // The layer counts openings. The runtime closes one of two devices when two threads open at the same time.

@@ -38,6 +38,11 @@ class Fault {
                   std::is_same_v<Slot, sdk::slots::device_get_info_slot>)
       device = sdk::argument_of<std::uint32_t>(arguments...);
     const weir_result result = judge(Slot::name, device, sdk::argument_of<weir_stream>(arguments...), status);
+    // The caller may free host memory that the work uses, as after the wait of a device that is really lost.
+    if constexpr (std::is_same_v<Slot, sdk::slots::stream_synchronize_slot>)
+      if (result != WEIR_OK) stream_synchronize(sdk::argument_of<weir_stream>(arguments...), nullptr);
+    if constexpr (std::is_same_v<Slot, sdk::slots::event_synchronize_slot>)
+      if (result != WEIR_OK) event_synchronize(sdk::argument_of<weir_event>(arguments...), nullptr);
     if (result == WEIR_OK && lets_go(Slot::name)) forget(first);
     return result;
   }
