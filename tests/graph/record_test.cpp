@@ -202,6 +202,17 @@ TEST_P(Recorded, TaskListsKeepTheirRegions) {
   EXPECT_THAT(x.to_host(stream), ElementsAre(111, 221, 331, 441));  // ((1 + i) 10 + 1 + i) 10 + 1
 }
 
+TEST_P(Recorded, TaskListsWithFreedArraysAreRefused) {
+  TaskList list(device);
+  {
+    auto x = filled<std::int32_t>(4, 1);
+    list.add(kernels.add_value, {}, {x, std::int64_t{4}, std::int32_t{1}});
+  }
+  GraphBuilder builder(device);
+  error_of(ErrorCode::invalid, [&] { builder.launch(list); });
+  EXPECT_EQ(builder.build().size(), 0u);
+}
+
 // proves R22
 TEST_P(Recorded, RandomNumbersCountOnAsByHand) {
   const Kernel draw{"draw",

@@ -79,7 +79,7 @@ TEST(Module, BadCodeObjectsAreRefusedWithTheDriversMessage) {
                          (void)device.load_module({foreign, "sm_90", nonsense, "junk"});
                        }),
               HasSubstr(foreign));
-  EXPECT_THAT(error_of(ErrorCode::invalid,
+  EXPECT_THAT(error_of(ErrorCode::code_object,
                        [&] {
                          (void)device.load_module({own.format, own.target, none, "junk"});
                        }),
@@ -95,10 +95,13 @@ TEST(Module, ParametersThatMakeNoSenseAreRefused) {
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(0, 1)}); });
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(8, 3)}); });
   EXPECT_THAT(error_of(ErrorCode::invalid,
-                       [&] {
-                         (void)module.kernel("nothing", {P::value(65536, 16), P::value(65536, 16)});
-                       }),
+                       [&] { (void)module.kernel("nothing", std::vector<P>(1024, P::value(128, 16))); }),
               HasSubstr("at most"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(129, 1)}); }),
+              HasSubstr("sizes are 1 to 128"));
+  EXPECT_THAT(
+      error_of(ErrorCode::not_found, [&] { (void)module.kernel(std::string_view("increment\0x", 11), {}); }),
+      HasSubstr("zero byte"));
   error_of(ErrorCode::invalid, [&] { KernelArgument(std::vector<std::byte>(129)); });
 }
 

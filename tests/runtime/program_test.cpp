@@ -407,6 +407,15 @@ TEST(Program, ThatWasMovedFromSaysSo) {
   error_of(ErrorCode::invalid, [&] { add.text(); });
 }
 
+// proves R35
+TEST(PackBuilder, ThatWasMovedFromSaysSo) {
+  PackBuilder builder;
+  const PackBuilder taken = std::move(builder);
+  error_of(ErrorCode::invalid, [&] { builder.add_target(parse_target("elf-x86_64:x86-64-v3")); });
+  error_of(ErrorCode::invalid, [&] { builder.add(Program::parse(add_text)); });
+  error_of(ErrorCode::invalid, [&] { builder.write("/nonexistent/moved.weirpack"); });
+}
+
 TEST(Program, AForkedChildDoesNotWaitForAThreadThatCompiles) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();

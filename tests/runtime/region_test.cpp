@@ -454,6 +454,7 @@ TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
                        }),
               HasSubstr("region 0, which ended before"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {1, -1}); }), HasSubstr("block number -1"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {-7, 0}); }), HasSubstr("region -7"));
   EXPECT_EQ(logged.list.size(), 2u);  // a refused task does not change the list
   logged.list.launch(device.default_stream());
   EXPECT_THAT(logged.values(device.default_stream()), ElementsAre(1, 2));
