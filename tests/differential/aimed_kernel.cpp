@@ -2,6 +2,8 @@
 #include "aimed_kernel.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "aimed_long_bodies.hpp"
 #include "ir/groups.hpp"
@@ -180,8 +182,50 @@ class AimedGenerator : private AimedLongBodies {
     loop(k_.body, part);
   }
 
+  /// A variable of statements between loops.
+  struct Carried {
+    std::uint32_t local;
+    ScalarType type;
+  };
+  Value value_of(Block& out, const Carried& carried) {
+    Statement get = make(Op::get, carried.type);
+    get.index = carried.local;
+    return {emit(out, std::move(get)), carried.type};
+  }
+  Carried carried_value() {
+    const Carried carried{k_.local_count++, arithmetic()};
+    Statement local = make(Op::local, carried.type);
+    local.index = carried.local;
+    local.immediate = 1;
+    k_.body.statements.push_back(std::move(local));
+    return carried;
+  }
+  // A loop that uses the variable, and no other value from between loops. Loads of bounds would be among the
+  // statements that set the variable.
+  void use(Block& out, const Carried& carried) {
+    const std::vector<Value> others = std::exchange(top_, {value_of(out, carried)});
+    loads_bounds_ = false;
+    loop(out, {plain_row(), kind_of(Op::scratch_load)});
+    loads_bounds_ = true;
+    top_ = others;
+  }
+  // Adds a reduction's result to the variable. Each block of a grid does so for itself, since nothing else in
+  // memory is used.
+  void carry(Block& out, const Carried& carried) {
+    const Aim reduction{c_.chance(2) ? Row::gpu_reduce : Row::gpu_reduce_strips, kind_of(Op::add)};
+    const ValueId result = loop(out, reduction, carried.type);
+    Statement set = make(Op::set, carried.type);
+    set.index = carried.local;
+    const ValueId before = value_of(out, carried).id;
+    set.operands = {binary(out, c_.chance(2) ? Op::add : Op::max, carried.type, before, result)};
+    out.statements.push_back(std::move(set));
+    use(out, carried);
+  }
+
   // A repeat whose count only the device knows.
   void phases(const Aim& aim) {
+    std::optional<Carried> carried;
+    if (aim.row == Row::gpu_replicated_phases) carried = carried_value();
     const std::size_t visible = values_.size();
     const ValueId any = loaded(k_.body, input(ScalarType::i64, 1), 0, 0);
     const ValueId few = binary(k_.body, Op::bit_and, ScalarType::i64, any, number(k_.body, 1));
@@ -201,10 +245,12 @@ class AimedGenerator : private AimedLongBodies {
       const bool passes = aim.kind == kind_of(Op::scratch_store);
       loop(block, {plain, passes ? kind_of(Op::scratch_load) : n == aimed ? aim.kind : kind_of(Op::add)});
     }
+    if (carried) carry(block, *carried);
     top_.resize(outside);
     s.bodies.push_back(std::move(block));
     leave(scope);
     k_.body.statements.push_back(std::move(s));
+    if (carried && c_.chance(2)) use(k_.body, *carried);
   }
 
   void region(const Aim& aim) {
@@ -245,7 +291,7 @@ class AimedGenerator : private AimedLongBodies {
       const std::size_t visible = values_.size();
       // Repeats whose loops may be long take the grid.
       const bool on_grid = is_grid_row(aim_.row);
-      const bool device = (on_grid || !narrow_) && (d == 0 || c_.chance(3));
+      const bool device = loads_bounds_ && (on_grid || !narrow_) && (d == 0 || c_.chance(3));
       ValueId first = number(out, low), end = ir::no_value;
       if (device) {
         const ValueId any = loaded(out, input(ScalarType::i64, 1), 0, 0);
@@ -286,16 +332,22 @@ class AimedGenerator : private AimedLongBodies {
     }
   }
 
-  void loop(Block& out, const Aim& aim) {
-    if (is_group_row(aim.row)) return group_loop(out, aim);
+  // The result of a reduction of the type `wanted` is returned, that of others is stored.
+  ValueId loop(Block& out, const Aim& aim, std::optional<ScalarType> wanted = {}) {
+    if (is_group_row(aim.row)) return group_loop(out, aim), ir::no_value;
     const std::size_t rank = rank_for(aim.row);
     Statement s = make(is_reduction(aim.row) ? Op::reduce : Op::parallel);
     const bool reduction = s.op == Op::reduce;
     bounds(out, rank, rank, s.operands);
     if (is_sum(aim.row)) clear_sums(out);
     if (reduction) {
-      s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
-      do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
+      const auto choose_kind = [&] { s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count)); };
+      choose_kind();
+      do
+        if (wanted)
+          choose_kind(), s.type = *wanted;
+        else
+          s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
       while (!ir::reduces(static_cast<ir::ReduceKind>(s.index), s.type));
     }
     const Scope scope = enter();
@@ -323,11 +375,12 @@ class AimedGenerator : private AimedLongBodies {
     min_size_ = 0;
     if (!reduction) {
       out.statements.push_back(std::move(s));
-      return;
+      return ir::no_value;
     }
     const ScalarType type = s.type;
     const ValueId result = emit(out, std::move(s));
-    keep(out, result, type);
+    if (!wanted) keep(out, result, type);
+    return result;
   }
 
   // The threads in one dimension of a group: few for loops without vectors.
@@ -478,6 +531,7 @@ class AimedGenerator : private AimedLongBodies {
 
   const Aim aim_;
   const std::vector<Aim>& others_;
+  bool loads_bounds_ = true;  ///< whether bounds of loops may come from arrays
   bool distinct_ = true, narrow_ = true;
 };
 

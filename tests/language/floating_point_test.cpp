@@ -89,25 +89,28 @@ TEST(FloatingPoint, OfTheCallingThreadHasNoEffectOnKernels) {
   }
 }
 
-/// Host numbers of other types than the kernel's: as constants, and as arguments. The kernel is made anew.
-std::vector<std::uint64_t> of_host_numbers(const Stream& stream) {
+/// Host numbers of other types than the kernel's, as constants and as arguments, and functions of constants.
+/// A kernel with a new name is compiled anew.
+std::vector<std::uint64_t> of_host_numbers(const Stream& stream, const char* name) {
   volatile double tenth = 0.1, tiny = 1e-41, large = 1e-310;
   volatile float small = 1e-41f;
   volatile std::int64_t odd = 16777219;
   volatile std::uint64_t high = 0xffffffffffffffff;
-  const Kernel kernel{"host_numbers",
-                      with_constants([tenth = double(tenth), tiny = double(tiny), small = float(small)](
-                                         View<float> x, View<double> y, Value<float> a, Value<float> b,
-                                         Value<float> c, Value<float> d, Value<double> e, Value<double> f) {
-                        x[0] = a, x[1] = b, x[2] = c, x[3] = d, y[0] = e, y[1] = f;
-                        x[4] = tenth;
-                        x[5] = Value<float>(tiny);
-                        y[2] = y[2] + small;
-                        x[6] = radians(x[6]);
-                        x[7] = degrees(x[7]);
-                      })};
-  const auto x = tested().array<float>(stream, 8);
-  const auto y = tested().array<double>(stream, 3);
+  const Kernel kernel{
+      name, with_constants([tenth = double(tenth), tiny = double(tiny), small = float(small)](
+                               View<float> x, View<double> y, Value<float> a, Value<float> b, Value<float> c,
+                               Value<float> d, Value<double> e, Value<double> f) {
+        x[0] = a, x[1] = b, x[2] = c, x[3] = d, y[0] = e, y[1] = f;
+        x[4] = tenth;
+        x[5] = Value<float>(tiny);
+        y[2] = y[2] + small;
+        x[6] = radians(x[6]);
+        x[7] = degrees(x[7]);
+        x[8] = sqrt(Value<float>(2.0f));
+        y[3] = exp(Value<double>(0.1));
+      })};
+  const auto x = tested().array<float>(stream, 9);
+  const auto y = tested().array<double>(stream, 4);
   x.fill(stream, 1.0f);
   y.fill(stream, 0.0);
   kernel(stream, x, y, double(tenth), double(tiny), std::int64_t(odd), std::uint64_t(high), float(small),
@@ -123,14 +126,14 @@ TEST(FloatingPoint, OfTheCallingThreadHasNoEffectOnHostNumbersAndOnTexts) {
   const std::string text =
       "weir-ir 1\nkernel \"numbers\"\n{\n  %0 = const 0.1 : f32\n  %1 = const 0.3 : f64\n"
       "  %2 = const 1e-41 : f32\n  %3 = const 1e23 : f64\n}\n";
-  const auto numbers = of_host_numbers(stream);
+  const auto numbers = of_host_numbers(stream, "host_numbers");
   EXPECT_EQ(numbers[0], 0x3dcccccdu);
   EXPECT_EQ(numbers[1], 0x1be0u);
   EXPECT_EQ(numbers[2], 0x4b800002u);
   EXPECT_EQ(numbers[3], 0x5f800000u);
   const std::string parsed = Program::parse(text).text();
   const OtherEnvironment other;
-  EXPECT_EQ(of_host_numbers(stream), numbers);
+  EXPECT_EQ(of_host_numbers(stream, "host_numbers_again"), numbers);
   EXPECT_EQ(Program::parse(text).text(), parsed);
 }
 
