@@ -3,6 +3,7 @@
 
 #include <cfenv>
 #include <weir/sdk/floating_point.hpp>
+#include <weir/sdk/reduction.hpp>
 
 namespace weir::sdk {
 namespace {
@@ -39,6 +40,19 @@ TEST_F(FloatingPoint, IsTheEarlierOneAfterCodeThatChangesOrKeepsIt) {
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
   }
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
+}
+
+TEST_F(FloatingPoint, OfReductionsIsTheDefaultOne) {
+  float sums[2] = {1.0f, 1e-41f};
+  const float others[2] = {1e-10f, 1e-41f};
+  std::fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u);  // denormals are 0
+#endif
+  reduce(WEIR_F32, WEIR_SUM, sums, others, 2);
+  std::fesetenv(FE_DFL_ENV);
+  EXPECT_EQ(sums[0], 1.0f);
+  EXPECT_GT(sums[1], 1e-41f);
 }
 
 #if defined(__x86_64__)

@@ -3,6 +3,7 @@
 // lists its options.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <weir/sdk/layer.hpp>
 
 #include "../record_or_undo.hpp"
@@ -38,11 +40,15 @@ class Fault {
                   std::is_same_v<Slot, sdk::slots::device_get_info_slot>)
       device = sdk::argument_of<std::uint32_t>(arguments...);
     const weir_result result = judge(Slot::name, device, sdk::argument_of<weir_stream>(arguments...), status);
-    // The caller may free host memory that the work uses, as after the wait of a device that is really lost.
     if constexpr (std::is_same_v<Slot, sdk::slots::stream_synchronize_slot>)
-      if (result != WEIR_OK) stream_synchronize(sdk::argument_of<weir_stream>(arguments...), nullptr);
+      if (result != WEIR_OK) {
+        const auto stream = sdk::argument_of<weir_stream>(arguments...);
+        stream_flush(stream, nullptr);
+        end_work(result, [&] { return stream_query(stream, nullptr); });
+      }
     if constexpr (std::is_same_v<Slot, sdk::slots::event_synchronize_slot>)
-      if (result != WEIR_OK) event_synchronize(sdk::argument_of<weir_event>(arguments...), nullptr);
+      if (result != WEIR_OK)
+        end_work(result, [&] { return event_query(sdk::argument_of<weir_event>(arguments...), nullptr); });
     if (result == WEIR_OK && lets_go(Slot::name)) forget(first);
     return result;
   }
@@ -113,6 +119,16 @@ class Fault {
   /// Called before the driver may return the same handle again.
   void forget(Handle gone);
   weir_result judge(std::string_view slot, std::int64_t device, weir_stream stream, weir_status* status);
+  /// For a wait that was made to fail: the caller may free host memory that the work uses. The work of a lost
+  /// device may never end, so that a second is the limit.
+  template <class Query>
+  static void end_work(weir_result result, const Query& query) {
+    using namespace std::chrono_literals;
+    const auto limit = std::chrono::steady_clock::now() + 1s;
+    while (query() == WEIR_NOT_READY &&
+           (result != WEIR_ERROR_DEVICE_LOST || std::chrono::steady_clock::now() < limit))
+      std::this_thread::sleep_for(100us);
+  }
   template <class Call>
   weir_result take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out, weir_status* status,
                           Call&& allocate);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "floating_point.hpp"
 #include "status.hpp"
 
 namespace weir::sdk {
@@ -113,8 +114,8 @@ void reduce_elements(std::uint32_t reduction, void* into, const void* from, std:
 
 }  // namespace detail
 
-/// into[i] = reduction of into[i] and from[i]. Both are aligned to their elements. Type and reduction are
-/// checked.
+/// into[i] = reduction of into[i] and from[i], in the default floating-point environment. Both are aligned to
+/// their elements. Type and reduction are checked.
 inline void reduce(std::uint32_t type, std::uint32_t reduction, void* into, const void* from,
                    std::uint64_t count) {
   using Function = void (*)(std::uint32_t, void*, const void*, std::uint64_t) noexcept;
@@ -125,6 +126,7 @@ inline void reduce(std::uint32_t type, std::uint32_t reduction, void* into, cons
       detail::reduce_elements<std::uint32_t>, detail::reduce_elements<std::uint64_t>,
       detail::reduce_elements<detail::Half>,  detail::reduce_elements<float>,
       detail::reduce_elements<double>};
+  const DefaultFloatingPoint floating_point;  // the ranks' threads may have others
   functions[type](reduction, into, from, count);
 }
 
