@@ -264,7 +264,7 @@ TEST_F(Fake, PoolKeepsMemoryAndNeverMakesStreamsWait) {
   call(table().device_close, second);
 }
 
-// Otherwise the runtime would give back what it keeps because the driver keeps what it gave back.
+// Otherwise the runtime would shrink its cache without effect: the driver keeps what it gets back.
 TEST_F(Fake, MemoryThatThePoolKeepsIsFree) {
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device, &free, &total);

@@ -36,7 +36,7 @@ struct Dim3 {
 /// multiple of its alignment, like the members of a C struct. An array has the size of a device address.
 struct KernelParameter {
   bool is_array = false;
-  std::uint32_t size = 0;       ///< of a value, in bytes
+  std::uint32_t size = 0;       ///< of a value, in bytes; at most KernelArgument::max_value_bytes
   std::uint32_t alignment = 0;  ///< of a value, a power of two
 
   static constexpr KernelParameter array() noexcept { return {true, 0, 0}; }
