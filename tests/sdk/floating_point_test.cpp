@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <weir/sdk/floating_point.hpp>
 #include <weir/sdk/reduction.hpp>
+#include <weir/sdk/thread.hpp>
 
 namespace weir::sdk {
 namespace {
@@ -39,6 +40,14 @@ TEST_F(FloatingPoint, IsTheEarlierOneAfterCodeThatChangesOrKeepsIt) {
     const DefaultFloatingPoint inside(DefaultFloatingPoint::Inside::keeps);
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
   }
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+}
+
+TEST_F(FloatingPoint, OfStartedThreadsIsTheDefaultOne) {
+  std::fesetround(FE_UPWARD);
+  int rounding = -1;
+  start_thread("rounds", [&] { rounding = std::fegetround(); }).join();
+  EXPECT_EQ(rounding, FE_TONEAREST);
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that a library starts in its host program. They block all signals, so that the program's handlers
-// run on the program's threads only.
+// run on the program's threads only, and compute in the default floating-point environment.
 //
 //   std::thread worker = sdk::start_thread("my-worker", [this] { serve(); });
 #pragma once
@@ -12,6 +12,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "floating_point.hpp"
 
 namespace weir::sdk {
 
@@ -32,11 +34,12 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// Starts a thread that calls `body` and blocks all signals. `name` has up to 15 characters. Throws
-/// std::system_error that names the thread, and std::bad_alloc.
+/// Starts a thread that calls `body`, with all signals blocked and the default floating-point environment.
+/// `name` has up to 15 characters. Throws std::system_error that names the thread, and std::bad_alloc.
 template <class Body>
 std::thread start_thread(const char* name, Body&& body) try {
   const SignalsBlocked blocked;
+  const DefaultFloatingPoint floating_point;  // a thread begins with that of the one that starts it
   std::thread thread(std::forward<Body>(body));
   pthread_setname_np(thread.native_handle(), name);
   return thread;
