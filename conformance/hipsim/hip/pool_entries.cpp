@@ -122,6 +122,7 @@ HIPSIM_EXPORT hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute
   return entry("hipMemPoolGetAttribute", [&](Runtime& r) {
     Device* d = device_of(r, pool);
     if (!d || !value) return hipErrorInvalidValue;
+    const Device::MemoryUse use = d->memory_use();
     switch (attribute) {
       case 1:
       case 2:
@@ -133,11 +134,11 @@ HIPSIM_EXPORT hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute
         return hipSuccess;
       case reserved_now:
       case reserved_most:
-        *static_cast<std::uint64_t*>(value) = d->memory_use().used_by_pools + d->memory_use().kept;
+        *static_cast<std::uint64_t*>(value) = use.used_by_pools + use.kept;
         return hipSuccess;
       case used_now:
       case used_most:
-        *static_cast<std::uint64_t*>(value) = d->memory_use().used_by_pools;
+        *static_cast<std::uint64_t*>(value) = use.used_by_pools;
         return hipSuccess;
       default:
         return hipErrorInvalidValue;

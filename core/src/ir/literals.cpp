@@ -78,7 +78,7 @@ struct Decimal {
 /// it equals the number: such a double lies on the same side of each half, and of the middle of two, as the
 /// number.
 std::optional<half> real_half(std::string_view text) {
-  std::optional<double> value = real<double>(text);
+  const std::optional<double> value = real<double>(text);
   if (!value || *value == 0 || std::isinf(*value) || std::bit_cast<std::uint64_t>(*value) & 1)
     return value ? std::optional(half(*value)) : std::nullopt;
   char exact[900];
