@@ -158,6 +158,8 @@ int run(std::string_view name) {
       const Device device = open("cpu");
       if (name == "copies_and_launches")
         copies_and_launches(device);
+      else if (name == "long_blocks")
+        long_blocks(device);
       else if (name == "graphs_and_regions")
         graphs_and_regions(device);
       else if (name == "algorithms_and_prints")

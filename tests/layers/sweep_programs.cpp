@@ -102,6 +102,17 @@ void ready_kernels(const Device& device) {
   (void)ready.add.info();
 }
 
+void long_blocks(const Device& device) {
+  const Module module = load(device);
+  const KernelFunction linger = module.kernel("linger", {KernelParameter::array()});
+  const Stream stream = device.create_stream();
+  auto count = device.array<std::uint32_t>(stream, 1);
+  count.fill(stream, 0);
+  constexpr std::uint32_t blocks = 64;
+  for (int i = 0; i < 2; ++i) linger.launch(stream, {blocks, 1, 1}, {count});
+  expect(count.to_host(stream)[0] == 2 * blocks, "long blocks");
+}
+
 void task_lists(const Device& device) {
   const Ready ready(device);
   const Stream stream = device.create_stream();

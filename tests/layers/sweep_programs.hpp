@@ -16,6 +16,8 @@ void arrays(const Device& device);
 void streams_and_events(const Device& device);
 void memory_of_many_streams(const Device& device);
 void ready_kernels(const Device& device);
+/// Blocks that last so long that other threads take some of them.
+void long_blocks(const Device& device);
 void task_lists(const Device& device);
 void kernels_over_streams(const Device& device);
 void kernels_as_graphs(const Device& device);

@@ -26,17 +26,19 @@ class Arena {
   /// Runs `body(context, i)` once for each i < participants, body(context, 0) on this thread, and returns
   /// true when all have returned. While it waits, this thread runs only other participants of the same call,
   /// so that no other stream's work runs on its stack. `body` must not throw. Returns false if oneTBB cannot
-  /// allocate memory: then some participants may not have run, and none is running. Returns false too, without
-  /// calling it, while its threads cannot be started.
+  /// allocate memory: then some participants may not have run, and none is running. Returns false too,
+  /// without calling it, while its threads cannot be started, and for ever once they could not for lack of
+  /// memory.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
 
  private:
   struct Impl;
-  bool helpers_can_start() noexcept;
+  /// Whether oneTBB's threads have started; starts them the first time.
+  bool start_helpers() noexcept;
 
   const unsigned helpers_, entrants_;
   bool tried_ = false;
-  std::atomic<bool> startable_{false};  ///< helpers_can_start() was true once
+  std::atomic<bool> started_{false};  ///< start_helpers() was true once
   std::mutex starting_;
   std::chrono::steady_clock::time_point next_try_{};  ///< guarded by starting_
   Impl* impl_ = nullptr;  // never freed: threads may still be inside when the process ends

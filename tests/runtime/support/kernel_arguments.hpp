@@ -23,6 +23,9 @@ struct Meet {  // increments a count, waits until `expected` tasks run at the sa
   std::uint32_t expected;
   std::uint32_t* met;
 };
+struct Linger {  // each block sleeps for a millisecond, then increments a count
+  std::uint32_t* counter;
+};
 struct TestRecord {  // the head of ir::ErrorRecord
   std::uint32_t state, site;
   std::int64_t index[4];

@@ -62,6 +62,15 @@ KERNEL meet(const void* opaque, const weir_cpu_run*) {
   if (wait_until(a.counter, a.expected)) __atomic_add_fetch(a.met, 1u, __ATOMIC_ACQ_REL);
 }
 
+KERNEL linger(const void* opaque, const weir_cpu_run* run) {
+  const auto& a = *static_cast<const Linger*>(opaque);
+  for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
+    timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
+    __atomic_add_fetch(a.counter, 1u, __ATOMIC_ACQ_REL);
+  }
+}
+
 KERNEL fail_at(const void* opaque, const weir_cpu_run*) {
   const auto& a = *static_cast<const FailAt*>(opaque);
   std::uint32_t free = 0;
