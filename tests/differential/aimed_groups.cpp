@@ -35,6 +35,9 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
   depth_ = 0;
   in_loop_ = false;
   some_ended_ = false;
+  // Elements are the same in all threads only where none has ended.
+  uniform_loads_ =
+      kind != assert_kind && kind != ended_thread_kind && kind != kind_of(Op::continue_) && c_.chance(3);
   tile_ = share(out, any_type(), threads_ + (c_.chance(3) ? c_.below(threads_ + 3) : 0));
   const bool narrow = kind == narrow_shared_atomic_kind;
   const ScalarType counted =
@@ -309,6 +312,7 @@ void AimedGroups::across_barrier(Block& out, Kind kind) {
 }
 
 void AimedGroups::end_some(Block& out) {
+  if (uniform_loads_) return phase(out);
   if (in_loop_) {
     insert(out, assert_kind);
     return phase(out);
@@ -324,7 +328,7 @@ void AimedGroups::end_some(Block& out) {
 
 // Some accesses of shared memory, and a barrier.
 void AimedGroups::phase(Block& out) {
-  switch (c_.below(6)) {
+  switch (c_.below(7)) {
     case 0:
       return read(out, c_.chance(2) ? tile_ : own_);
     case 1:
@@ -335,6 +339,9 @@ void AimedGroups::phase(Block& out) {
       return c_.chance(2) ? ballot(out) : shuffle(out);
     case 4:
       return keep_one(out);
+    case 5:
+      update_element(out);
+      return barrier(out);
     default:
       return barrier(out);
   }
@@ -346,9 +353,47 @@ void AimedGroups::keep_one(Block& out) {
   barrier(out);
 }
 
+// The thread's own element of an output, from what it was before.
+void AimedGroups::update_element(Block& out) {
+  constexpr Op of_integers[] = {Op::add, Op::sub, Op::mul, Op::max, Op::bit_and, Op::bit_xor};
+  constexpr Op of_floats[] = {Op::add, Op::sub, Op::mul, Op::max};
+  ScalarType type = any_type();
+  if (type == ScalarType::f16) type = ScalarType::f32;
+  const Op op = type == ScalarType::boolean ? Op::bit_xor
+                : is_float(type)            ? of_floats[c_.below(std::size(of_floats))]
+                                            : of_integers[c_.below(std::size(of_integers))];
+  const std::size_t rank = loop_.indices.size(), visible = values_.size();
+  const std::uint32_t p = output(type, rank, ElementType::Shape::scalar);
+  std::vector<ValueId> indices = own_indices(out, type, rank);
+  const ValueId before = emit(out, access_of(Op::load, p, indices));
+  indices.push_back(binary(out, op, type, before, fresh(out, type)));
+  values_.resize(visible);
+  out.statements.push_back(access_of(Op::store, p, std::move(indices)));
+}
+
 // ---- control flow of the whole group
 
+// A round of a loop of the whole group. One without barriers has many rounds, which vectors could run.
+void AimedGroups::round(Block& out, Kind kind, bool only_updates) {
+  if (only_updates) {
+    for (std::size_t n = 1 + c_.below(2); n > 0; --n) update_element(out);
+    return;
+  }
+  if (c_.chance(3)) leave_together(out);
+  if (kind == barrier_in_loop_kind)
+    barrier(out);
+  else
+    group_part(out, kind);
+  if (c_.chance(2)) update_element(out);
+  phase(out);
+}
+
 ValueId AimedGroups::uniform(Block& out) {
+  if (uniform_loads_ && c_.chance(2)) {
+    const std::uint32_t p = input(ScalarType::i64, 1);
+    const ValueId at = modulo(out, uniform_[c_.below(uniform_.size())], std::uint64_t(extents_[p][0]));
+    return emit(out, access_of(Op::load, p, {at}));
+  }
   switch (c_.below(4)) {
     case 0: {
       Statement s = make(Op::argument, ScalarType::i64);
@@ -400,9 +445,11 @@ void AimedGroups::leave_together(Block& out) {
 
 void AimedGroups::group_for(Block& out, Kind kind) {
   Statement s = make(Op::for_);
+  const bool only_updates = kind != barrier_in_loop_kind && c_.chance(3);
+  const std::int64_t most = only_updates ? 31 : 3;
   const ValueId low = number(out, static_cast<std::int64_t>(c_.below(3)) - 1);
-  ValueId high = number(out, static_cast<std::int64_t>(c_.below(4)));
-  if (c_.chance(2)) high = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
+  ValueId high = number(out, static_cast<std::int64_t>(c_.below(std::size_t(most + 1))));
+  if (c_.chance(2)) high = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, most));
   s.operands = {low, high, number(out, 1 + static_cast<std::int64_t>(c_.below(2)))};
   const Scope scope = enter();
   Block body;
@@ -410,12 +457,7 @@ void AimedGroups::group_for(Block& out, Kind kind) {
   uniform_.push_back(body.arguments.back());
   const bool outer = std::exchange(in_loop_, true);
   ++depth_;
-  if (c_.chance(3)) leave_together(body);
-  if (kind == barrier_in_loop_kind)
-    barrier(body);
-  else
-    group_part(body, kind);
-  phase(body);
+  round(body, kind, only_updates);
   --depth_;
   in_loop_ = outer;
   uniform_.pop_back();
@@ -430,7 +472,9 @@ void AimedGroups::group_while(Block& out, Kind kind) {
   counter.immediate = 1;
   const std::uint32_t id = counter.index;
   out.statements.push_back(std::move(counter));
-  const ValueId rounds = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
+  const bool only_updates = kind != barrier_in_loop_kind && c_.chance(3);
+  const ValueId rounds =
+      binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, only_updates ? 31 : 3));
   const auto get = [&](Block& block) {
     Statement s = make(Op::get, ScalarType::i64);
     s.index = id;
@@ -444,9 +488,9 @@ void AimedGroups::group_while(Block& out, Kind kind) {
   const ValueId before = get(test);
   // Threads that have ended skip the loop's first statements. ptxas mistreats code of NVIDIA GPUs that asks
   // twice whether they have (tests/evidence/ptxas-barrier.md).
-  if (some_ended_ && c_.chance(2))
+  if (!only_updates && some_ended_ && c_.chance(2))
     keep_one(test);
-  else if (c_.chance(3))
+  else if (!only_updates && c_.chance(3))
     phase(test);
   Statement yield = make(Op::yield);
   yield.operands = {binary(test, Op::lt, ScalarType::boolean, before, rounds)};
@@ -460,12 +504,7 @@ void AimedGroups::group_while(Block& out, Kind kind) {
   set.operands = {binary(body, Op::add, ScalarType::i64, at, number(body, 1))};
   body.statements.push_back(std::move(set));
   uniform_.push_back(at);
-  if (c_.chance(3)) leave_together(body);
-  if (kind == barrier_in_loop_kind)
-    barrier(body);
-  else
-    group_part(body, kind);
-  phase(body);
+  round(body, kind, only_updates);
   uniform_.pop_back();
   leave(scope);
   --depth_;

@@ -46,6 +46,7 @@ class AimedGroups : protected AimedStatements {
   void end_some(Block& out);
   void phase(Block& out);
   void keep_one(Block& out);  // and a barrier
+  void update_element(Block& out);
 
   // the same in all threads
   ValueId uniform(Block& out);
@@ -54,11 +55,13 @@ class AimedGroups : protected AimedStatements {
   void group_for(Block& out, Kind kind);
   void group_while(Block& out, Kind kind);
   void leave_together(Block& out);
+  void round(Block& out, Kind kind, bool only_updates);
 
   std::uint64_t threads_ = 1;
   std::size_t depth_ = 0;  ///< of branches and loops of the whole group
   bool in_loop_ = false;
   bool some_ended_ = false;  ///< maybe, by `continue_`
+  bool uniform_loads_ = false;
   ValueId thread_ = ir::no_value;
   std::vector<ValueId> uniform_;
   Shared tile_{}, counters_{}, own_{};

@@ -85,6 +85,111 @@ TEST(Groups, BlockScanWithUniformWhile) {
   EXPECT_EQ(x.to_host(), values);
 }
 
+// LLVM unrolls the few threads. Each round needs the elements of the round before.
+template <std::size_t N>
+void expect_rounds_in_order(std::int64_t rounds) {
+  const Kernel update{"update", [](View<std::uint32_t> x, View<const std::uint32_t> y, Index rounds) {
+                        group_for(groups(x.size() / std::int64_t(N)), threads<N>, [&](Index g, Index t) {
+                          const Index i = g * std::int64_t(N) + t;
+                          Var<std::int64_t> round = 0;
+                          while_([&] { return round < rounds; },
+                                 [&] {
+                                   round += 1;
+                                   if_(round == 3, [&] { continue_(); });
+                                   x[i] = max(x[i], y[i]) * 2u - cast<std::uint32_t>(t);
+                                 });
+                        });
+                      }};
+  std::vector<std::uint32_t> x(4 * N, 1), y(4 * N);
+  std::iota(y.begin(), y.end(), 5u);
+  auto dx = tested().array<std::uint32_t>(std::int64_t(x.size())),
+       dy = tested().array<std::uint32_t>(std::int64_t(x.size()));
+  dx.copy_from(std::span<const std::uint32_t>(x));
+  dy.copy_from(std::span<const std::uint32_t>(y));
+  update(dx, dy, rounds);
+  for (std::int64_t round = 1; round <= rounds; ++round)
+    for (std::size_t i = 0; round != 3 && i < x.size(); ++i)
+      x[i] = std::max(x[i], y[i]) * 2u - std::uint32_t(i % N);
+  EXPECT_EQ(dx.to_host(), x) << N << " threads, " << rounds << " rounds";
+}
+
+TEST(Groups, RoundsOfAWhileFollowOneAnother) {
+  for (const std::int64_t rounds : {1, 8, 40}) {
+    expect_rounds_in_order<1>(rounds);
+    expect_rounds_in_order<2>(rounds);
+    expect_rounds_in_order<8>(rounds);
+    expect_rounds_in_order<16>(rounds);
+    expect_rounds_in_order<32>(rounds);
+  }
+}
+
+// The bounds of a loop with barriers are loaded: each group sums the numbers that its list names, a tile at a
+// time.
+TEST(Groups, EachGroupProcessesItsList) {
+  for (const bool check_bounds : {false, true}) {
+    const Kernel sum{"sum",
+                     [](View<const std::int32_t> begin, View<const std::int32_t> list,
+                        View<const std::int64_t> x, View<std::int64_t> y) {
+                       group_for(groups(y.size()), threads<32>, [&](Index g, Index t) {
+                         Shared<std::int64_t, 32> tile;
+                         Var<std::int64_t> own = 0;
+                         const Value<std::int32_t> end = begin[g + 1];
+                         for_(cast<std::int64_t>(begin[g]), cast<std::int64_t>(end), 32, [&](Index first) {
+                           const Index here = min(cast<std::int64_t>(end) - first, 32);
+                           if_(t < here, [&] { tile[t] = x[cast<std::int64_t>(list[first + t])]; });
+                           barrier();
+                           for_(0, here, [&](Index k) { own += tile[k] * (k + 1); });
+                           barrier();
+                         });
+                         if_(t == 31, [&] { y[g] = own; });
+                       });
+                     },
+                     KernelOptions{.check_bounds = check_bounds}};
+    const std::vector<std::int32_t> lengths = {0, 1, 31, 32, 33, 100, 0, 64};
+    std::vector<std::int32_t> begin{0}, list;
+    for (const std::int32_t length : lengths) {
+      for (std::int32_t k = 0; k < length; ++k) list.push_back((k * 7 + length) % 50);
+      begin.push_back(std::int32_t(list.size()));
+    }
+    std::vector<std::int64_t> x(50), expected;
+    std::iota(x.begin(), x.end(), -20);
+    for (std::size_t g = 0; g < lengths.size(); ++g) {
+      std::int64_t all = 0;
+      for (std::int32_t k = begin[g]; k < begin[g + 1]; ++k)
+        all += x[std::size_t(list[std::size_t(k)])] * ((k - begin[g]) % 32 + 1);
+      expected.push_back(all);
+    }
+    const auto on_device = [&]<class T>(const std::vector<T>& values) {
+      auto array = tested().array<T>(std::int64_t(values.size()));
+      array.copy_from(std::span<const T>(values));
+      return array;
+    };
+    auto y = tested().array<std::int64_t>(std::int64_t(lengths.size()));
+    sum(on_device(begin), on_device(list), on_device(x), y);
+    EXPECT_EQ(y.to_host(), expected);
+  }
+}
+
+// Where an element may differ between threads, or not exist, a barrier cannot depend on it.
+TEST(Groups, BarriersDoNotDependOnElementsThatMayDiffer) {
+  const auto body = [](bool writes, bool ends) {
+    return Kernel{"wrong",
+                  with_constants([=](View<std::int32_t> n, View<const std::int32_t> m, View<std::int32_t> y) {
+                    group_for(groups(y.size()), threads<32>, [&](Index g, Index t) {
+                      if (ends) if_(y[t] == 0, [&] { continue_(); });
+                      const Value<std::int32_t> rounds =
+                          writes ? Value<std::int32_t>(n[g]) : Value<std::int32_t>(m[g]);
+                      for_(0, cast<std::int64_t>(rounds), [&](Index) { barrier(); });
+                      if (writes) n[g] = 1;
+                      y[t] = 1;
+                    });
+                  })};
+  };
+  EXPECT_NO_THROW(body(false, false));
+  EXPECT_THROW(body(true, false), Error);
+  EXPECT_THROW(body(false, true), Error);
+}
+
 TEST(Groups, HistogramWithSharedAtomics) {
   const Kernel histogram{"histogram", [](View<const std::int32_t> x, View<std::int32_t> bins) {
                            group_for(groups((x.size() + 99) / 100), threads<100>, [&](Index g, Index t) {

@@ -60,6 +60,10 @@ constexpr bool is_collective(Op op) noexcept {
 /// value is uniform if it is computed from constants, arguments, extents, the launch key, indices of groups,
 /// indices of uniform loops, and uniform locals. Such a local only ever holds uniform values, set in uniform
 /// control flow.
+///
+/// Loaded elements vary, unless a collective statement depends on one. Then an element is uniform if its
+/// indices are, its array is not written in the loop, it is loaded in uniform control flow, and no thread can
+/// have ended before by itself: all threads of the group could have, and the element might not exist.
 class Uniformity {
  public:
   /// Of the body of a verified group loop; ids of other kernels' values are safe.
@@ -76,16 +80,24 @@ class Uniformity {
   const std::vector<Fault>& faults() const { return faults_; }
 
  private:
+  void find(const Statement& loop);
+  void find_written(const Block& block);
   void walk(const Block& block, const Statement* cause);
+  void end_some();
   void statement(const Statement& s, const Statement* cause);
   void vary(ValueId id) { changed_ = varying_values_.insert(id).second || changed_; }
 
   std::unordered_set<ValueId> varying_values_;
   std::unordered_set<std::uint32_t> varying_locals_, shared_;
   std::unordered_map<const Statement*, const Statement*> left_;  ///< loops that some threads leave early
+  std::unordered_set<const Statement*>
+      ended_in_;                               ///< outermost loops in which some threads end by themselves
+  std::unordered_set<std::uint32_t> written_;  ///< parameters
   std::vector<const Statement*> loops_;
   std::vector<Fault> faults_;
   ValueId yielded_ = no_value;
+  bool loads_ = false;  ///< loaded elements can be uniform
+  bool some_ended_ = false;
   bool changed_ = false;
 };
 

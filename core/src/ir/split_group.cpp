@@ -21,6 +21,10 @@ class GroupSplitter {
       : loop_(loop), check_bounds_(check_bounds), uniform_(loop), values_(values), locals_(locals) {}
 
   void run() {
+    if (!uniform_.faults().empty())
+      throw Error(
+          ErrorCode::unknown,
+          "internal error: some threads of a group do not reach a barrier or an exchange of their loop");
     Block out = split(loop_.bodies[0]);
     out.arguments = loop_.bodies[0].arguments;
     collect(out);
@@ -92,6 +96,11 @@ class GroupSplitter {
         return;
       case Op::scratch_load:
         if (!uniform_.value(s.result)) break;
+        out.statements.push_back(s);
+        return;
+      case Op::load:  // another parameter may be the same array, and be written
+        if (!uniform_.value(s.result)) break;
+        open.flush();
         out.statements.push_back(s);
         return;
       case Op::assert_:  // ends the group, unless some of its threads have ended

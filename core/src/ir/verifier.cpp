@@ -381,13 +381,14 @@ class Verifier {
     if (task_) return;
     const Uniformity uniformity(s);
     for (const Uniformity::Fault& fault : uniformity.faults()) {
-      report(fault.collective->location,
-             quoted_name(fault.collective->op) +
-                 " is reached by all threads of a group or by none, found it in the " +
-                 quoted_name(fault.cause->op) + " at " + at(fault.cause->location) +
-                 ", which may differ between threads; move it out of there, or compute the condition from "
-                 "constants, "
-                 "scalars, extents and indices of groups only");
+      report(
+          fault.collective->location,
+          quoted_name(fault.collective->op) +
+              " is reached by all threads of a group or by none, found it in the " +
+              quoted_name(fault.cause->op) + " at " + at(fault.cause->location) +
+              ", which may differ between threads; move it out of there, or compute the condition from "
+              "constants, scalars, extents, indices of groups, and elements at such indices of arrays that "
+              "the loop does not write");
     }
   }
 

@@ -147,7 +147,9 @@ inline constexpr bool is_no_element<Shared<T, N...>> = true;
 /// Waits for all threads of the group; their writes before it are visible after it. Either all threads of a
 /// group reach it, or none. Inside if_, for_ and while_ it is therefore allowed only where conditions and
 /// bounds are uniform. These are computed from constants, scalars, extents, indices of groups and of such
-/// loops, and variables that only hold such values. Other barriers are refused when the kernel is built.
+/// loops, variables that only hold such values, and elements at such indices of arrays that the group_for
+/// does not write. After a continue_() or assert_ that only some threads reach, elements no longer count.
+/// Other barriers are refused when the kernel is built.
 inline void barrier(detail::Where where = detail::Where::current()) {
   detail::emit_barrier(where);
 }

@@ -7,6 +7,14 @@ namespace weir::codegen {
 
 using llvm::Value;
 
+// Where an inner loop ends the round, LLVM 22 gives its metadata to the outer loop, too
+// (SplitBlockPredecessors). Once the inner one is unrolled, the vectoriser takes rounds of the outer one for
+// independent (tests/evidence/llvm-parallel.md). This marker has no code. It ends the round, so that the
+// inner loop does not, and is an access that is not declared independent.
+void end_round(TaskFunction& f, unsigned before) {
+  if (f.independent_loops != before) f.b.CreateIntrinsic(llvm::Intrinsic::sideeffect, {});
+}
+
 void while_loop(TaskFunction& f, const std::function<Value*()>& condition,
                 const std::function<void()>& body) {
   llvm::BasicBlock* head = f.new_block("while");
@@ -16,7 +24,9 @@ void while_loop(TaskFunction& f, const std::function<Value*()>& condition,
   f.b.SetInsertPoint(head);
   f.b.CreateCondBr(condition(), inside, done);
   f.b.SetInsertPoint(inside);
+  const unsigned before = f.independent_loops;
   body();
+  if (!f.ended()) end_round(f, before);
   f.jump(head);
   f.b.SetInsertPoint(done);
 }
@@ -50,9 +60,11 @@ llvm::BranchInst* sequential_loop(TaskFunction& f, Value* low, Value* high, Valu
   b.SetInsertPoint(loop);
   llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
   i->addIncoming(low, before);
+  const unsigned loops_before = f.independent_loops;
   body(i, {done, latch});
   f.jump(latch);
   b.SetInsertPoint(latch);
+  end_round(f, loops_before);
   // i + step may exceed the largest i64 at the end of the loop; the test does not.
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step);
   const bool by_one = constant && constant->isOne();
@@ -102,6 +114,7 @@ void counted_loop(TaskFunction& f, Value* from, Value* to, const VectorHints& hi
   i->addIncoming(next, b.GetInsertBlock());
   llvm::BranchInst* latch = b.CreateCondBr(b.CreateICmpSLT(next, to), loop, done);
   if (hints.group) {
+    ++f.independent_loops;
     // AccessesInOrder takes it back where LLVM would change the order of accesses within an iteration.
     llvm::Metadata* parallel[] = {llvm::MDString::get(f.context, "llvm.loop.parallel_accesses"), hints.group};
     llvm::SmallVector<llvm::Metadata*> parts{nullptr, llvm::MDNode::get(f.context, parallel)};

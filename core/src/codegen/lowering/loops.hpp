@@ -25,6 +25,10 @@ Space space_of(TaskFunction& f, const Iteration& around, const ir::Statement& lo
 /// bounds; no launch reaches the end of others.
 llvm::Value* saturating_product(TaskFunction& f, llvm::Value* a, llvm::Value* b);
 
+/// At the end of each round of a loop whose rounds may depend on one another: keeps LLVM from taking them for
+/// independent. `before` is f.independent_loops at the loop's begin.
+void end_round(TaskFunction& f, unsigned before);
+
 void while_loop(TaskFunction& f, const std::function<llvm::Value*()>& condition,
                 const std::function<void()>& body);
 

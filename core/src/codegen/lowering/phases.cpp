@@ -31,6 +31,7 @@ class Phases : private FunctionPart {
     Value* i = b_.CreateLoad(b_.getInt64Ty(), number);
     b_.CreateCondBr(b_.CreateICmpSLT(i, share.end), inside, done);
     b_.SetInsertPoint(inside);
+    const unsigned before = f_.independent_loops;
     for (std::size_t k = 0; k < s.bodies.size(); ++k) {
       llvm::BasicBlock* own = new_block("region.own");
       llvm::BasicBlock* next = new_block("region.next");
@@ -41,6 +42,7 @@ class Phases : private FunctionPart {
       b_.SetInsertPoint(next);
     }
     b_.CreateStore(b_.CreateAdd(i, share.step), number);
+    end_round(f_, before);
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
   }
@@ -86,6 +88,7 @@ class Phases : private FunctionPart {
     Value* i = b_.CreateLoad(b_.getInt64Ty(), number);
     b_.CreateCondBr(b_.CreateICmpSLT(i, count), inside, done);
     b_.SetInsertPoint(inside);
+    const unsigned before = f_.independent_loops;
     around_.define(s.bodies.at(0).arguments.at(0), Type::i64, i);
     if (ir::has_condition(s)) {
       lower(s.bodies[0]);
@@ -101,6 +104,7 @@ class Phases : private FunctionPart {
         ends_in_phase && f_.replicated && f_.replicated->grid_waits_after(last, last.statements.size() - 1);
     if (grid_waits ? !grid_waited : !ends_in_phase) barrier(grid_waits);
     b_.CreateStore(b_.CreateAdd(i, i64(1)), number);
+    end_round(f_, before);
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
   }

@@ -126,6 +126,7 @@ struct TaskFunction {
   StackFrame frame;
   std::optional<ir::ReplicatedPhases> replicated;    ///< in cooperative tasks
   llvm::GlobalVariable* scratch_copies = nullptr;  ///< of a block, 8 bytes each; null if there are none
+  unsigned independent_loops = 0;                  ///< loops so far whose iterations are declared independent
   unsigned long_chains = 0;  ///< calls so far to math functions with a long dependency chain
 
  private:

@@ -27,16 +27,23 @@ void BodyLowering::lower_if(const ir::Statement& s) {
 void BodyLowering::lower_while(const ir::Statement& s) {
   llvm::BasicBlock* head = new_block("while");
   llvm::BasicBlock* body = new_block("while.body");
+  llvm::BasicBlock* next = device_.threads() ? head : new_block("while.next");
   llvm::BasicBlock* done = new_block("while.done");
+  const unsigned before = f_.independent_loops;
   b_.CreateBr(head);
   b_.SetInsertPoint(head);
   lower(s.bodies.at(0));
   b_.CreateCondBr(it_.yielded, body, done);
   b_.SetInsertPoint(body);
-  it_.loops.push_back({done, head});
+  it_.loops.push_back({done, next});
   lower(s.bodies.at(1));
   it_.loops.pop_back();
-  jump(head);
+  jump(next);
+  if (next != head) {
+    b_.SetInsertPoint(next);
+    end_round(f_, before);
+    jump(head);
+  }
   b_.SetInsertPoint(done);
 }
 
