@@ -173,17 +173,16 @@ TEST(Groups, EachGroupProcessesItsList) {
 // Where an element may differ between threads, or not exist, a barrier cannot depend on it.
 TEST(Groups, BarriersDoNotDependOnElementsThatMayDiffer) {
   const auto body = [](bool writes, bool ends) {
-    return Kernel{"wrong",
-                  with_constants([=](View<std::int32_t> n, View<const std::int32_t> m, View<std::int32_t> y) {
-                    group_for(groups(y.size()), threads<32>, [&](Index g, Index t) {
-                      if (ends) if_(y[t] == 0, [&] { continue_(); });
-                      const Value<std::int32_t> rounds =
-                          writes ? Value<std::int32_t>(n[g]) : Value<std::int32_t>(m[g]);
-                      for_(0, cast<std::int64_t>(rounds), [&](Index) { barrier(); });
-                      if (writes) n[g] = 1;
-                      y[t] = 1;
-                    });
-                  })};
+    return Kernel{
+        "wrong", with_constants([=](View<std::int32_t> n, View<const std::int32_t> m, View<std::int32_t> y) {
+          group_for(groups(y.size()), threads<32>, [&](Index g, Index t) {
+            if (ends) if_(y[t] == 0, [&] { continue_(); });
+            const Value<std::int32_t> rounds = writes ? Value<std::int32_t>(n[g]) : Value<std::int32_t>(m[g]);
+            for_(0, cast<std::int64_t>(rounds), [&](Index) { barrier(); });
+            if (writes) n[g] = 1;
+            y[t] = 1;
+          });
+        })};
   };
   EXPECT_NO_THROW(body(false, false));
   EXPECT_THROW(body(true, false), Error);

@@ -159,6 +159,22 @@ TEST(Print, IsTheSameInEveryFormOfALoop) {
   for (const Lines& lines : all) EXPECT_EQ(lines, all[1]);
 }
 
+TEST(Print, ReadingTheReturnedValuesOfTheLastLaunchShowsLines) {
+  TakenLines taken;
+  const Stream stream = tested().create_stream();
+  const Kernel sum{"sum", [](View<const std::int64_t> x, Value<std::int64_t> launch) {
+                     range_for(1, [&](Index) { print("launch {}", launch); });
+                     return reduce_sum(x.size(), [&](Index i) { return x[i]; });
+                   }};
+  const auto x = upload<std::int64_t>({1, 2, 3});
+  const auto first = sum(stream, x, std::int64_t{1});
+  const auto last = sum(stream, x, std::int64_t{2});
+  EXPECT_EQ(first.get(), 6);
+  EXPECT_THAT(taken.take(), IsEmpty());  // the stream may still run
+  EXPECT_EQ(last.get(), 6);
+  EXPECT_THAT(taken.take(), ElementsAre("launch 1", "launch 2"));
+}
+
 TEST(Print, BlocksOfARegionPrintOnTheirCaller) {
   TakenLines taken;
   const Stream stream = tested().create_stream();

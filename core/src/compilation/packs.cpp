@@ -15,6 +15,7 @@
 #include "compilation/canonical_request.hpp"
 #include "compilation/kept_code.hpp"
 #include "descriptor.hpp"
+#include "driver/environment.hpp"
 #include "driver/trust/trust.hpp"
 
 namespace weir::detail {
@@ -150,8 +151,11 @@ std::string describe(const detail::LoadedPack& pack, const std::string& kernel,
   if (!damaged.empty())
     return fmt::format("{} has it for {}, but the code for {} is damaged", pack.name, targets, damaged);
   if (!list_of_targets(contents, kernel, may_load).empty())
-    return fmt::format("{} has it for {}, but for other statements, assumptions or processors", pack.name,
-                       targets);
+    return fmt::format("{} has it for {}, but for other statements, assumptions or processors{}", pack.name,
+                       targets,
+                       secure_environment("WEIR_FUSION").empty()
+                           ? ""
+                           : "; WEIR_FUSION, which is set, can ask for tasks that were not packed");
   return fmt::format("{} has it for {}", pack.name, targets);
 }
 

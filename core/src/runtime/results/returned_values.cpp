@@ -9,6 +9,7 @@
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/report_memory.hpp"
+#include "runtime/prints/print_buffer.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
@@ -128,6 +129,9 @@ void wait_for_event(ReturnedValues& values) {
   });
   stream.note_completion(values.submitted);
   values.done.store(true, std::memory_order_release);
+  // Reading lines waits for all work of the stream: here only if that is done, but for the event itself.
+  if (stream.submitted.load(std::memory_order_acquire) <= values.submitted + 1 && !show_printed_lines(stream))
+    throw std::bad_alloc();
 }
 
 }  // namespace
