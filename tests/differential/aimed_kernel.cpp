@@ -362,6 +362,9 @@ class AimedGenerator : private AimedLongBodies {
     uniform_loops_ = needs_of(aim.row).straight;
     if (aim.row == Row::gpu_reduce) sum_kept_values(block, s.type);
     body(block, aim);
+    // On CPUs, prints can come after the loop, which then has vectors.
+    if ((aim.row == Row::cpu_vector_loop || aim.row == Row::cpu_scalar_loop) && c_.chance(6))
+      insert(block, print_kind);
     if (reduction) {
       Statement yield = make(Op::yield);
       yield.operands = {kept_ ? sum_of_kept(block) : fresh(block, s.type)};

@@ -140,6 +140,20 @@ TEST(Lowering, IsKnownOfWhatLaunchesMade) {
   EXPECT_TRUE(variants[0].tasks[0].lowering.takes(LoweringPath::vector_loop));
 }
 
+TEST(Lowering, OfACpuPrintsAfterALoopThatIsAVectorLoop) {
+  const Stream stream = open("cpu").create_stream();
+  const auto takes_vectors = [&](const std::string& before, const std::string& after) {
+    const Program program = Program::parse(loop(
+        "1", "%i", "%zero to %n",
+        "    %a = load @x[%i] : f32\n    %b = add %a, %a : f32\n" + before +
+            "    %c = lt %b, %a : bool\n    if %c {\n      print \"{} below {}\", %b, %a\n    }\n" + after));
+    program.prepare(stream);
+    return program.variants(stream).at(0).tasks.at(0).lowering.takes(LoweringPath::vector_loop);
+  };
+  EXPECT_TRUE(takes_vectors("    store @y[%i], %b\n", ""));
+  EXPECT_FALSE(takes_vectors("", "    store @x[%i], %b\n")) << "would print the new value";
+}
+
 TEST(Lowering, OfCountersOnACpuIsPreparedForArraysThatAreNotTheSame) {
   const Stream stream = open("cpu").create_stream();
   const Program program = Program::parse(counting);

@@ -159,6 +159,46 @@ TEST(Print, IsTheSameInEveryFormOfALoop) {
   for (const Lines& lines : all) EXPECT_EQ(lines, all[1]);
 }
 
+// On CPUs, prints come after the iterations of a loop where that makes no difference.
+TEST(Print, ShowsTheValuesOfItsPlaceInTheIteration) {
+  TakenLines taken;
+  const Stream stream = tested().create_stream();
+  const Kernel kernel{"places", [](View<std::int32_t> x, View<std::int32_t> y) {
+                        range_for(x.size(), [&](Index i) {  // x is not stored to
+                          const Value<std::int32_t> doubled = x[i] * 2;
+                          y[i] = doubled + y[i];
+                          if_(x[i] > 5, [&] { print("large {} {}", i, doubled); }).else_([&] {});
+                        });
+                        range_for(x.size(), [&](Index i) {  // before a store
+                          if_(y[i] > 17, [&] {}).else_([&] { print("old {} {}", i, y[i]); });
+                          y[i] = -1;
+                        });
+                        range_for(x.size(), [&](Index i) {  // after a store, and in a loop
+                          y[i] = cast<std::int32_t>(i);
+                          Var<std::int32_t> sum = 0;
+                          for_(0, y[i], [&](Index k) { sum += cast<std::int32_t>(k); });
+                          if_(sum == 6, [&] { print("sum {} of {}", sum, y[i]); });
+                        });
+                        range_for(x.size(),
+                                  [&](Index i) {  // a store between a load and the print of its value
+                                    const Value<std::int32_t> before = x[i];
+                                    x[i] = 0;
+                                    if_(before == 7, [&] { print("before {}", before); });
+                                  });
+                      }};
+  auto x = upload<std::int32_t>({1, 2, 6, 7, 3, 4});
+  auto y = upload<std::int32_t>({10, 20, 30, 1, 2, 3});
+  kernel(stream, x, y);
+  stream.synchronize();
+  EXPECT_THAT(taken.take(), ElementsAre("large 2 12", "large 3 14", "old 0 12", "old 3 15", "old 4 8",
+                                        "old 5 11", "sum 6 of 4", "before 7"));
+  // One array: what is loaded from one view may be stored through the other.
+  auto z = upload<std::int32_t>({1, 2, 6});
+  kernel(stream, z, z);
+  stream.synchronize();
+  EXPECT_THAT(taken.take(), ElementsAre("large 1 4", "large 2 12", "old 0 3", "old 1 6"));
+}
+
 TEST(Print, ReadingTheReturnedValuesOfTheLastLaunchShowsLines) {
   TakenLines taken;
   const Stream stream = tested().create_stream();

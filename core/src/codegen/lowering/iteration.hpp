@@ -84,6 +84,7 @@ class Iteration {
   const ir::Statement* group = nullptr;  ///< the group loop
   llvm::Value* yielded = nullptr;        ///< the operand of the last yield
   llvm::MDNode* access_group = nullptr;  ///< of accesses that conflict with no other iteration's
+  bool stores = true;                    ///< false where it runs again for what it prints
 
  private:
   struct Inherits {};

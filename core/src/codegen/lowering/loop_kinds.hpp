@@ -46,6 +46,12 @@ void reduce_on_host(TaskFunction& f, const Reduction& how, const Iteration& arou
 /// Reduces the partial results to the result.
 void combine_chunks_on_host(TaskFunction& f, const Reduction& how, llvm::Value* chunks);
 
+/// Whether the prints of a loop can come after all of its iterations, in a loop that computes their values
+/// again. Each must be in an `if` of the body that does nothing else and prints in one of its branches.
+/// What they load must not be stored to later in the iteration, and no iteration may end early.
+/// (host/late_prints.cpp)
+bool prints_can_be_late(const ir::Kernel& kernel, const ir::Statement& loop, bool no_alias);
+
 /// For loops that count in an array (ir/additions.hpp). Calls `walk` for code that counts in memory of the
 /// block, or of a CPU's thread, and again for code that counts in the array. The array's extent and the
 /// length of the loop select the code at run time: private counters are used where adding them up costs less

@@ -109,7 +109,7 @@ struct ProgramState {
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
   bool merges = false;                       ///< launches without aliases take merged loops
   bool concurrent = false;                   ///< launches without aliases run some loops at the same time
-  bool counts = false;                       ///< loops without aliases may count or add in private memory
+  bool counts = false;  ///< loops without aliases may count or add in private memory, or print late
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too

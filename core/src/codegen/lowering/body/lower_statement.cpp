@@ -21,6 +21,7 @@ void BodyLowering::lower(const ir::Block& block) {
 void BodyLowering::lower(const ir::Statement& s) {
   switch (s.op) {
     case Op::store: {
+      if (!it_.stores) return;
       Value* address = element_address(s, s.operands.size() - 1);
       store_scalar(s.type, it_.value(s.operands.back()), address, true);
       return;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "ir/additions.hpp"
+#include "ir/prints.hpp"
 
 namespace weir::codegen {
 
@@ -22,6 +26,7 @@ class HostLoop : private FunctionPart {
     const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop_);
     hints_.lanes = widest > 0 ? device_.vector_bytes() / widest : 0;
     hints_.scalar = hints_.lanes <= 1 && !task_.merged && is_slower_in_vectors(kernel_, loop_);
+    late_prints_ = prints_can_be_late(kernel_, loop_, device_.assumptions().no_alias);
     f_.lowering.take(hints_.lanes > 1 ? LoweringPath::lane_loop : LoweringPath::scalar_loop);
     if (space_.rank() > 1) return rows(share);
     Value* from = b_.CreateAdd(space_.low[0], share.begin);
@@ -58,17 +63,55 @@ class HostLoop : private FunctionPart {
   }
 
   void segment(const std::vector<Value*>& row, Value* from, Value* to) {
+    if (late_prints_) return segment_with_late_prints(row, from, to);
+    counted_loop(f_, from, to, hints_,
+                 [&](Value* i) { lower_iteration(f_, around_, loop_, at(row, i), hints_.group); });
+  }
+
+  /// A call keeps LLVM from making vectors, also where it is rarely reached. So a first loop only notes
+  /// whether something is to be printed, and a second one, which stores nothing, prints.
+  void segment_with_late_prints(const std::vector<Value*>& row, Value* from, Value* to) {
+    llvm::AllocaInst* some = stack_slot(b_.getInt32Ty(), 1, "some.print");
+    b_.CreateStore(i32(0), some);
     counted_loop(f_, from, to, hints_, [&](Value* i) {
-      std::vector<Value*> indices = row;
-      indices.push_back(i);
-      lower_iteration(f_, around_, loop_, indices, hints_.group);
+      Iteration iteration(around_, loop_, at(row, i));
+      iteration.access_group = hints_.group;
+      BodyLowering body(f_, iteration);
+      for (const ir::Statement& s : loop_.bodies.at(0).statements) {
+        const TaskFunction::LineScope line(f_, s);
+        if (!ir::only_prints(s)) {
+          body.lower(s);
+          continue;
+        }
+        Value* holds = iteration.value(s.operands.at(0));
+        const bool if_false = !std::ranges::any_of(s.bodies.at(0).statements, ir::prints);
+        Value* prints = b_.CreateZExt(if_false ? b_.CreateNot(holds) : holds, b_.getInt32Ty());
+        b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), some), prints), some);
+      }
     });
+    llvm::BasicBlock* late = new_block("prints");
+    llvm::BasicBlock* done = new_block("prints.done");
+    b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), some), i32(0)), late, done);
+    b_.SetInsertPoint(late);
+    counted_loop(f_, from, to, {}, [&](Value* i) {
+      Iteration iteration(around_, loop_, at(row, i));
+      iteration.stores = false;
+      BodyLowering(f_, iteration).lower(loop_.bodies.at(0));
+    });
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+
+  static std::vector<Value*> at(std::vector<Value*> row, Value* i) {
+    row.push_back(i);
+    return row;
   }
 
   const Iteration& around_;
   const ir::Statement& loop_;
   const Space space_;
   VectorHints hints_;
+  bool late_prints_ = false;
 };
 
 }  // namespace
