@@ -67,6 +67,7 @@ static int run(int argc, char** argv) {
     weir::bench::add_compute_cases();
     weir::bench::add_chain_cases();
     weir::bench::add_algorithm_cases();
+    weir::bench::add_language_cases();
     weir::bench::add_whole_cases();
     weir::bench::add_overhead_cases();
     weir::bench::add_startup_cases();

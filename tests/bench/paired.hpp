@@ -104,6 +104,7 @@ inline void add(Pair pair) {
 void add_compute_cases();    // triad, stencil, math maps, n-body
 void add_chain_cases();      // chains of small loops, merged and not
 void add_algorithm_cases();  // sort, scan
+void add_language_cases();   // prints, structs, groups
 void add_whole_cases();      // conjugate gradients, histogram: processor time
 void add_overhead_cases();   // launch, enqueue, regions, pool
 void add_startup_cases();    // process start to first result, and to the list of drivers

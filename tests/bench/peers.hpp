@@ -16,6 +16,12 @@ void nbody(float* ax, float* ay, float* az, const float* x, const float* y, cons
 /// Each thread adds up its part, then writes it from its start value.
 void exclusive_scan(std::uint32_t* out, const std::uint32_t* in, std::size_t n);
 
+/// Multiplies n floats, `stride` floats apart.
+void scale_member(float* first, std::size_t stride, std::size_t n);
+/// c = a * b of n x n floats, n a multiple of `tile`, with tiles of both in memory of the thread.
+inline constexpr std::size_t tile = 32;
+void tiled_product(float* c, const float* a, const float* b, std::size_t n);
+
 /// A sparse matrix, row by row.
 struct Rows {
   std::size_t rows;

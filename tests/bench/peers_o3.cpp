@@ -82,4 +82,34 @@ void histogram(std::uint32_t* bins, const std::uint8_t* values, std::size_t n) {
   for (int bin = 0; bin < 256; ++bin) bins[bin] += own[bin];
 }
 
+void scale_member(float* first, std::size_t stride, std::size_t n) {
+  if (stride == 1) {
+#pragma omp parallel for
+    for (std::size_t i = 0; i < n; ++i) first[i] *= 1.5f;
+    return;
+  }
+#pragma omp parallel for
+  for (std::size_t i = 0; i < n; ++i) first[i * stride] *= 1.5f;
+}
+
+void tiled_product(float* __restrict c, const float* __restrict a, const float* __restrict b, std::size_t n) {
+#pragma omp parallel for collapse(2)
+  for (std::size_t i0 = 0; i0 < n; i0 += tile)
+    for (std::size_t j0 = 0; j0 < n; j0 += tile) {
+      float tile_a[tile][tile], tile_b[tile][tile], sum[tile][tile] = {};
+      for (std::size_t k0 = 0; k0 < n; k0 += tile) {
+        for (std::size_t i = 0; i < tile; ++i)
+          for (std::size_t j = 0; j < tile; ++j) {
+            tile_a[i][j] = a[(i0 + i) * n + k0 + j];
+            tile_b[i][j] = b[(k0 + i) * n + j0 + j];
+          }
+        for (std::size_t i = 0; i < tile; ++i)
+          for (std::size_t k = 0; k < tile; ++k)
+            for (std::size_t j = 0; j < tile; ++j) sum[i][j] += tile_a[i][k] * tile_b[k][j];
+      }
+      for (std::size_t i = 0; i < tile; ++i)
+        for (std::size_t j = 0; j < tile; ++j) c[(i0 + i) * n + j0 + j] = sum[i][j];
+    }
+}
+
 }  // namespace weir::bench::peer

@@ -37,10 +37,13 @@ TEST(GroupsRefused, BarrierAfterABreakThatDiffers) {
               testing::HasSubstr("found it in the 'if'"));
 }
 
-TEST(GroupsRefused, LoopWhoseBoundIsLoaded) {
+TEST(GroupsRefused, LoopWhoseBoundItsBodyWrites) {
   EXPECT_THAT(refusal([](View<float> x) {
                 group_for(groups(x.size() / 32), threads<32>, [&](Index, Index) {
-                  for_(0, cast<std::int64_t>(x[0]), [&](Index) { barrier(); });
+                  for_(0, cast<std::int64_t>(x[0]), [&](Index) {
+                    barrier();
+                    x[0] = 1.0f;
+                  });
                 });
               }),
               testing::HasSubstr("found it in the 'for'"));
