@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preloaded library that fails one allocation of a process. It counts allocations by libweir and its
 // drivers, direct or through the C and C++ libraries, oneTBB, libpng or zlib, and fails number
-// WEIR_FAIL_ALLOCATION, from 1. It ignores those of the program, the compiler and other libraries, and of libgcc:
-// since GCC 13 that uses the memory for unwind tables without a test, so the CPU driver makes room first.
-// WEIR_FAIL_ONLY limits this to allocations that pass through a library with that name prefix. At the end of
-// the process it writes the count into the descriptor WEIR_ALLOCATION_COUNT. With WEIR_FAIL_TRACE it prints
-// the stack of the failed allocation.
+// WEIR_FAIL_ALLOCATION, from 1. It ignores those of the program, the compiler and other libraries, and of
+// libgcc: since GCC 13 that uses the memory for unwind tables without a test, so the CPU driver makes room
+// first. For the same reason it ignores those of oneTBB's initialization of an arena. WEIR_FAIL_TIMES makes
+// it that number of allocations, one after the other. WEIR_FAIL_ONLY limits this to allocations that pass
+// through a library with that name prefix. At the end of the process it writes the count into the descriptor
+// WEIR_ALLOCATION_COUNT. With WEIR_FAIL_TRACE it prints the stack of the failed allocation.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -30,7 +31,7 @@ void* __libc_memalign(std::size_t, std::size_t);
 namespace {
 
 std::atomic<std::uint64_t> count{0};
-std::uint64_t fails_at = 0;
+std::uint64_t fails_at = 0, fail_times = 0;
 int report_to = -1;
 bool active = false, trace = false;
 thread_local bool inside = false;  // a stack walk may allocate
@@ -65,9 +66,16 @@ struct Found {
   bool passed;  // through a library that WEIR_FAIL_ONLY names
 };
 
+bool initializes_arena(const void* address) {
+  Dl_info function{};
+  return name_of(address).starts_with("libtbb") && dladdr(address, &function) != 0 && function.dli_sname &&
+         std::string_view(function.dli_sname) == "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE";
+}
+
 _Unwind_Reason_Code look(_Unwind_Context* context, void* user) {
   auto* found = static_cast<Found*>(user);
   const auto* address = reinterpret_cast<const void*>(_Unwind_GetIP(context) - 1);
+  if (initializes_arena(address)) return _URC_END_OF_STACK;
   const Owner owner = owner_of(address);
   found->passed = found->passed || name_of(address).starts_with(only);
   if (owner == Owner::carrier) return _URC_NO_REASON;
@@ -84,8 +92,8 @@ bool fails(const void* caller) {
     _Unwind_Backtrace(&look, &found);
   }
   bool failed = false;
-  if (found.owner == Owner::counted && found.passed && ++count == fails_at) {
-    failed = true;
+  if (found.owner == Owner::counted && found.passed) failed = ++count - fails_at < fail_times;
+  if (failed) {
     if (trace) {
       void* frames[40];
       backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
@@ -104,6 +112,8 @@ __attribute__((constructor)) void start() {
   trace = std::getenv("WEIR_FAIL_TRACE");
   if (const char* const name = std::getenv("WEIR_FAIL_ONLY")) only = name;
   fails_at = at ? std::strtoull(at, nullptr, 10) : 0;
+  const char* const times = std::getenv("WEIR_FAIL_TIMES");
+  if (fails_at) fail_times = times ? std::strtoull(times, nullptr, 10) : 1;
   report_to = to ? std::atoi(to) : -1;
   unsetenv("WEIR_FAIL_ALLOCATION");  // not for the processes that this one starts
   unsetenv("WEIR_ALLOCATION_COUNT");
@@ -131,6 +141,8 @@ void* memory_or_throw(std::size_t size, std::size_t alignment, const void* calle
 
 #define CALLER __builtin_return_address(0)
 
+// Without a declaration in the headers above, some would be hidden.
+#pragma GCC visibility push(default)
 extern "C" {
 void* malloc(std::size_t size) {
   return fails(CALLER) ? nullptr : __libc_malloc(size);
@@ -154,6 +166,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
   return 0;
 }
 }
+#pragma GCC visibility pop
 
 void* operator new(std::size_t size) {
   return memory_or_throw(size, 0, CALLER);

@@ -108,7 +108,7 @@ DetachedProcess::DetachedProcess(const std::filesystem::path& program,
   options.close_from(helper_socket_descriptor + 1);
   Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ, &options};
   if (const int error = run_between(start); error != 0)
-    throw Error(ErrorCode::system,
+    throw Error(error == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::system,
                 fmt::format("{} could not be started: {}", program.string(), strerrordesc_np(error)));
   process_ = private_descriptor(static_cast<int>(syscall(SYS_pidfd_open, start.process, 0)));
 }

@@ -69,8 +69,12 @@ void CodeImage::map(const ElfFile& file) {
   size_ = file.size();
   reserved_bytes_ = size_ + file.alignment() - ElfFile::page;
   void* reserved = mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (reserved == MAP_FAILED && errno == ENOMEM)
+    fail(WEIR_ERROR_OUT_OF_MEMORY,
+         "no host memory for the %zu bytes of a code object; free some, or raise the limit of the process",
+         reserved_bytes_);
   if (reserved == MAP_FAILED)
-    fail_system(errno, "no memory for the %zu bytes of a code object", reserved_bytes_);
+    fail_system(errno, "cannot map the %zu bytes of a code object", reserved_bytes_);
   reserved_ = static_cast<std::byte*>(reserved);
   const auto address = reinterpret_cast<std::uintptr_t>(reserved_);
   memory_ = reserved_ + (-address & (file.alignment() - 1));

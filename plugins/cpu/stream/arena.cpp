@@ -2,6 +2,7 @@
 // The only file that includes oneTBB.
 #include "stream/arena.hpp"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -9,6 +10,10 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -19,8 +24,17 @@
 
 namespace weir::cpu {
 
+/// The places in the arena.
+struct Places {
+  /// Of each, pthread_self() of the thread that can spawn tasks there without an allocation; 0 before there
+  /// is one.
+  std::unique_ptr<std::atomic<std::uintptr_t>[]> threads;
+  std::size_t most_tasks = 0;  ///< that a thread makes in a fork
+};
+
 namespace {
 using Limit = tbb::global_control;
+constexpr std::uintptr_t unusable = 1;  // as a thread
 }  // namespace
 
 struct Arena::Impl {
@@ -29,8 +43,7 @@ struct Arena::Impl {
   std::optional<Limit> limit;
   tbb::task_arena arena;
   unsigned helpers = 0;
-  /// Of each place in the arena: whether a thread there can spawn tasks without an allocation for the place.
-  std::unique_ptr<std::atomic<bool>[]> can_spawn;
+  Places places;
 };
 
 namespace {
@@ -81,21 +94,42 @@ bool start_threads(unsigned count) {
   return true;
 }
 
-/// oneTBB allocates the memory for a place's tasks when a thread there spawns the first one. A parallel_for
-/// waits for ever if that fails, since it has counted the task already. So a task is spawned that nobody has
-/// to wait for. Returns whether later tasks can be spawned from this thread's place.
-bool prepare_to_spawn(std::atomic<bool>* can_spawn) noexcept try {
-  std::atomic<bool>& prepared = can_spawn[tbb::this_task_arena::current_thread_index()];
-  if (prepared.load(std::memory_order_acquire)) return true;
+/// Prepares this thread to make the tasks of a fork, and to spawn them from its place in the arena.
+///  - oneTBB allocates the memory for a place's tasks when a thread there spawns the first one. If that
+///  fails,
+///    a parallel_for waits for ever, since it has counted the task already. The next thread that spawns a
+///    task there writes to address 0. So a task is spawned that nobody has to wait for.
+///  - A thread that finds no memory for a task of a parallel_for reports it by an exception. oneTBB ends the
+///    process if it then finds no memory to keep the exception. So the tasks are made, and returned to the
+///    thread's pool.
+/// Returns whether it can.
+bool prepare_to_spawn(const Places& places) noexcept try {
+  std::atomic<std::uintptr_t>& place = places.threads[tbb::this_task_arena::current_thread_index()];
+  const auto self = static_cast<std::uintptr_t>(pthread_self());
+  const std::uintptr_t prepared = place.load(std::memory_order_acquire);
+  if (prepared == self) return true;
+  if (prepared == unusable) return false;
+  std::vector<tbb::task_handle> made;
+  made.reserve(places.most_tasks);
   auto group = std::make_unique<tbb::task_group>();
   try {
-    group->run([] {});
+    for (std::size_t i = 0; i < places.most_tasks; ++i) made.push_back(group->defer([] {}));
   } catch (...) {
-    (void)group.release();  // its destructor would wait for the task
+    made.clear();
+    (void)group.release();  // its destructor would wait for the task that could not be made
     return false;
   }
+  try {
+    group->run(std::move(made.back()));
+  } catch (...) {
+    place.store(unusable, std::memory_order_release);
+    made.clear();
+    (void)group.release();
+    return false;
+  }
+  made.clear();
   group->wait();
-  prepared.store(true, std::memory_order_release);
+  place.store(self, std::memory_order_release);
   return true;
 } catch (...) {
   return false;
@@ -104,19 +138,19 @@ bool prepare_to_spawn(std::atomic<bool>* can_spawn) noexcept try {
 /// Participants of a fork. A thread that cannot spawn tasks runs all those that it has.
 class Participants {
  public:
-  Participants(unsigned count, std::atomic<bool>* can_spawn) : end_(count), can_spawn_(can_spawn) {}
+  Participants(unsigned count, const Places& places) : end_(count), places_(&places) {}
   Participants(Participants& all, tbb::split)
-      : begin_(all.begin_ + (all.end_ - all.begin_) / 2), end_(all.end_), can_spawn_(all.can_spawn_) {
+      : begin_(all.begin_ + (all.end_ - all.begin_) / 2), end_(all.end_), places_(all.places_) {
     all.end_ = begin_;
   }
   bool empty() const { return begin_ == end_; }
-  bool is_divisible() const { return end_ - begin_ > 1 && prepare_to_spawn(can_spawn_); }
+  bool is_divisible() const { return end_ - begin_ > 1 && prepare_to_spawn(*places_); }
   unsigned begin() const { return begin_; }
   unsigned end() const { return end_; }
 
  private:
   unsigned begin_ = 0, end_;
-  std::atomic<bool>* can_spawn_;
+  const Places* places_;
 };
 
 /// The number of threads of this process; 0 if it is unknown.
@@ -160,8 +194,18 @@ class WaitingThreads {
 
 }  // namespace
 
+// oneTBB 2021.8 does not survive a lack of memory in the initialization of an arena: it uses what it did not
+// get. So there is room first, about four times what an arena takes.
+void Arena::make_room() const {
+  constexpr std::size_t at_all = 256 * 1024, of_place = 16 * 1024;
+  (void)std::make_unique_for_overwrite<std::byte[]>(at_all +
+                                                    of_place * (std::size_t{helpers_} + entrants_ + 1));
+}
+
 void Arena::initialize() {
-  if (std::exchange(tried_, true)) return;
+  if (tried_) return;
+  make_room();
+  tried_ = true;
   const sdk::DefaultFloatingPoint floating_point;  // oneTBB gives its threads that of this one
   auto impl = std::make_unique<Impl>();
   const std::size_t threads = helpers_ + 1;
@@ -172,7 +216,8 @@ void Arena::initialize() {
   const unsigned helpers = std::min(helpers_, allowed - 1);
   impl->arena.initialize(static_cast<int>(helpers + entrants_), entrants_);
   impl->helpers = helpers;
-  impl->can_spawn = std::make_unique<std::atomic<bool>[]>(helpers + entrants_);
+  impl->places.threads = std::make_unique<std::atomic<std::uintptr_t>[]>(helpers + entrants_);
+  impl->places.most_tasks = 2 * (std::size_t{helpers} + 1);  // each split makes two
   impl_ = impl.release();
 }
 
@@ -208,11 +253,11 @@ bool Arena::start_helpers() noexcept try {
 
 bool Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept try {
   if (!impl_ || !start_helpers()) return false;
-  impl_->arena.execute([=, can_spawn = impl_->can_spawn.get()] {
-    tbb::this_task_arena::isolate([=] {
+  impl_->arena.execute([=, &places = impl_->places] {
+    tbb::this_task_arena::isolate([=, &places] {
       // One task per participant; the left half of every split stays on this thread, including participant 0.
       tbb::parallel_for(
-          Participants(participants, can_spawn),
+          Participants(participants, places),
           [=](const Participants& range) {
             for (unsigned i = range.begin(); i != range.end(); ++i) body(context, i);
           },

@@ -35,6 +35,7 @@ class Arena {
   struct Impl;
   /// Whether oneTBB's threads have started; starts them the first time.
   bool start_helpers() noexcept;
+  void make_room() const;
 
   const unsigned helpers_, entrants_;
   bool tried_ = false;
