@@ -53,10 +53,8 @@ void wait_for_report(StreamState& stream, const ReportMemory& memory) {
   DeviceState& device = stream.device;
   device.streams.wait_before_throwing(stream, [&] {
     device.call([&] { return fmt::format("read a stream's {}", memory.content); },
-                [&](weir_status* status) {
-                  const weir_result flushed = device.table().stream_flush(stream.stream, status);
-                  return flushed != WEIR_OK ? flushed
-                                            : device.table().stream_synchronize(stream.stream, status);
+                [&](weir_status* status) {  // which starts the work, too
+                  return device.table().stream_synchronize(stream.stream, status);
                 });
   });
 }
