@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
+#include <weir/error.hpp>
 
 #include "ir/error_record.hpp"
 #include "ir/groups.hpp"

@@ -96,9 +96,8 @@ bool start_threads(unsigned count) {
 
 /// Prepares this thread to make the tasks of a fork, and to spawn them from its place in the arena.
 ///  - oneTBB allocates the memory for a place's tasks when a thread there spawns the first one. If that
-///  fails,
-///    a parallel_for waits for ever, since it has counted the task already. The next thread that spawns a
-///    task there writes to address 0. So a task is spawned that nobody has to wait for.
+///    fails, a parallel_for waits for ever, since it has counted the task already. The next thread that
+///    spawns a task there writes to address 0. So a task is spawned that nobody has to wait for.
 ///  - A thread that finds no memory for a task of a parallel_for reports it by an exception. oneTBB ends the
 ///    process if it then finds no memory to keep the exception. So the tasks are made, and returned to the
 ///    thread's pool.
