@@ -8,12 +8,15 @@
 
 namespace weir::ir {
 
+inline bool prints(const Block& block) noexcept;
 /// True if the statement or one inside it is a print.
 inline bool prints(const Statement& s) noexcept {
-  if (s.op == Op::print) return true;
-  return std::any_of(s.bodies.begin(), s.bodies.end(), [](const Block& body) {
-    return std::any_of(body.statements.begin(), body.statements.end(), prints);
-  });
+  return s.op == Op::print ||
+         std::any_of(s.bodies.begin(), s.bodies.end(), [](const Block& body) { return prints(body); });
+}
+inline bool prints(const Block& block) noexcept {
+  return std::any_of(block.statements.begin(), block.statements.end(),
+                     [](const Statement& s) { return prints(s); });
 }
 
 /// True for an `if` that prints and has no other effect: its branches compute values, read, and print.

@@ -115,7 +115,7 @@ class Stretch {
     if (any(first, [this](const Statement& s) { return can_fail(s, draft_.kernel->options); }) &&
         any(second, [this](const Statement& s) { return can_fail(s, draft_.kernel->options); }))
       return "both can fail, and the first failure is reported";
-    const auto prints = [](const Statement& s) { return s.op == Op::print || ir::prints(s); };
+    const auto prints = [](const Statement& s) { return ir::prints(s); };
     if (any(first, prints) && any(second, prints)) return "both print";
     return memory(accesses_[a], accesses_[b]);
   }

@@ -48,6 +48,23 @@ struct Arena::Impl {
 
 namespace {
 
+/// Tasks of `group`, which `owner` holds. If there is no memory for one, its owner is never destroyed: the
+/// group would wait for that task.
+template <class Owner, class Body>
+std::vector<tbb::task_handle> make_tasks(std::unique_ptr<Owner>& owner, tbb::task_group& group,
+                                         std::size_t count, const Body& body) {
+  std::vector<tbb::task_handle> tasks;
+  tasks.reserve(count);
+  try {
+    for (std::size_t i = 0; i < count; ++i) tasks.push_back(group.defer(body));
+  } catch (...) {
+    tasks.clear();
+    (void)owner.release();
+    throw;
+  }
+  return tasks;
+}
+
 /// oneTBB's threads, each of which has to run one of the tasks.
 struct Start {
   tbb::task_group group;
@@ -67,19 +84,10 @@ constexpr std::chrono::milliseconds start_patience{100};
 /// longer be used.
 bool start_threads(unsigned count) {
   auto start = std::make_unique<Start>();
-  std::vector<tbb::task_handle> tasks;
-  tasks.reserve(count);
-  try {
-    for (unsigned i = 0; i < count; ++i)
-      tasks.push_back(start->group.defer([at = start.get()] {
-        at->arrived.fetch_add(1, std::memory_order_relaxed);
-        at->over.wait(false);
-      }));
-  } catch (...) {
-    tasks.clear();
-    (void)start.release();  // the group's destructor would wait for the task that could not be made
-    throw;
-  }
+  std::vector<tbb::task_handle> tasks = make_tasks(start, start->group, count, [at = start.get()] {
+    at->arrived.fetch_add(1, std::memory_order_relaxed);
+    at->over.wait(false);
+  });
   try {
     for (tbb::task_handle& task : tasks) start->group.run(std::move(task));
   } catch (...) {
@@ -108,16 +116,8 @@ bool prepare_to_spawn(const Places& places) noexcept try {
   const std::uintptr_t prepared = place.load(std::memory_order_acquire);
   if (prepared == self) return true;
   if (prepared == unusable) return false;
-  std::vector<tbb::task_handle> made;
-  made.reserve(places.most_tasks);
   auto group = std::make_unique<tbb::task_group>();
-  try {
-    for (std::size_t i = 0; i < places.most_tasks; ++i) made.push_back(group->defer([] {}));
-  } catch (...) {
-    made.clear();
-    (void)group.release();  // its destructor would wait for the task that could not be made
-    return false;
-  }
+  std::vector<tbb::task_handle> made = make_tasks(group, *group, places.most_tasks, [] {});
   try {
     group->run(std::move(made.back()));
   } catch (...) {
@@ -194,7 +194,7 @@ class WaitingThreads {
 }  // namespace
 
 // oneTBB 2021.8 does not survive a lack of memory in the initialization of an arena: it uses what it did not
-// get. So there is room first, about four times what an arena takes.
+// get. So there is room first.
 void Arena::make_room() const {
   constexpr std::size_t at_all = 256 * 1024, of_place = 16 * 1024;
   (void)std::make_unique_for_overwrite<std::byte[]>(at_all +

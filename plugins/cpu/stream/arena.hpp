@@ -14,8 +14,8 @@ class Arena {
   /// host.
   Arena(unsigned helpers, unsigned entrants) noexcept : helpers_(helpers), entrants_(entrants) {}
 
-  /// Makes oneTBB's arena; before the other functions. Throws std::bad_alloc the first time. Calls after that
-  /// do nothing, because oneTBB waits forever for its initialization that failed: enter() and fork() then
+  /// Makes oneTBB's arena; before the other functions. Throws std::bad_alloc. Once oneTBB itself has failed,
+  /// calls do nothing, because it waits forever for its initialization that failed: enter() and fork() then
   /// return false.
   void initialize();
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <optional>
 #include <weir/device.hpp>
 #include <weir/program.hpp>
@@ -61,8 +60,8 @@ Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs
          parameter.rank, i < state->plan->parameters.size() && state->plan->parameters[i].written});
   }
   state->kernel = std::make_shared<const ir::Kernel>(std::move(kernel));
-  state->counts = ir::has_counters(*state->kernel) || ir::has_sums(*state->kernel) ||
-                  std::ranges::any_of(state->kernel->body.statements, ir::prints);
+  state->counts =
+      ir::has_counters(*state->kernel) || ir::has_sums(*state->kernel) || ir::prints(state->kernel->body);
   if (detail::is_named_for_debugging(state->kernel->name)) detail::debug(*state, true);
   detail::prepare_fusion(*state);
   detail::note_program(state);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <vector>
 
 #include "codegen/lowering/body/body_lowering.hpp"
@@ -84,7 +83,7 @@ class HostLoop : private FunctionPart {
           continue;
         }
         Value* holds = iteration.value(s.operands.at(0));
-        const bool if_false = !std::ranges::any_of(s.bodies.at(0).statements, ir::prints);
+        const bool if_false = !ir::prints(s.bodies.at(0));
         Value* prints = b_.CreateZExt(if_false ? b_.CreateNot(holds) : holds, b_.getInt32Ty());
         b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), some), prints), some);
       }

@@ -19,9 +19,8 @@ class LatePrints {
   LatePrints(const ir::Block& body, bool no_alias) : body_(body), no_alias_(no_alias) {}
 
   bool possible() {
-    if (!std::ranges::all_of(body_.statements, [](const ir::Statement& s) { return is_allowed(s, true, false); }) ||
-        std::ranges::none_of(body_.statements, ir::prints))
-      return false;
+    const auto fits = [](const ir::Statement& s) { return is_allowed(s, true, false); };
+    if (!ir::prints(body_) || !std::ranges::all_of(body_.statements, fits)) return false;
     do {
       changed_ = false;
       for (const ir::Statement& s : std::views::reverse(body_.statements)) find_needed(s);
@@ -30,19 +29,18 @@ class LatePrints {
   }
 
  private:
-  static bool prints(const ir::Block& body) { return std::ranges::any_of(body.statements, ir::prints); }
-
   /// Whether the statement ends no iteration and updates nothing, and prints only in the form wanted.
   static bool is_allowed(const ir::Statement& s, bool top, bool in_loop) {
-    if (ir::prints(s)) return top && ir::only_prints(s) && prints(s.bodies.at(0)) != prints(s.bodies.at(1));
+    if (ir::prints(s))
+      return top && ir::only_prints(s) && ir::prints(s.bodies.at(0)) != ir::prints(s.bodies.at(1));
     switch (s.op) {
       case Op::if_:
       case Op::for_:
       case Op::while_: {
         const bool inside = in_loop || s.op != Op::if_;
         return std::ranges::all_of(s.bodies, [&](const ir::Block& body) {
-          return std::ranges::all_of(body.statements,
-                                     [&](const ir::Statement& inner) { return is_allowed(inner, false, inside); });
+          return std::ranges::all_of(
+              body.statements, [&](const ir::Statement& inner) { return is_allowed(inner, false, inside); });
         });
       }
       case Op::break_:
@@ -61,9 +59,11 @@ class LatePrints {
 
   /// Finds what the prints depend on; later statements come first. Returns whether they depend on `s`.
   bool find_needed(const ir::Statement& s) {
-    bool needed = ir::prints(s) || values_.contains(s.result) || (s.op == Op::set && locals_.contains(s.index));
+    bool needed =
+        ir::prints(s) || values_.contains(s.result) || (s.op == Op::set && locals_.contains(s.index));
     for (const ir::Block& body : std::views::reverse(s.bodies))
-      for (const ir::Statement& inner : std::views::reverse(body.statements)) needed = find_needed(inner) || needed;
+      for (const ir::Statement& inner : std::views::reverse(body.statements))
+        needed = find_needed(inner) || needed;
     if (!needed || s.op == Op::store) return false;
     need(s);
     return true;
@@ -83,7 +83,8 @@ class LatePrints {
     if (s.op == Op::load && statements_.contains(&s)) loaded_.push_back(s.index);
     if (s.op == Op::store && is_loaded(s.index)) return false;
     for (const ir::Block& body : s.bodies)
-      if (!std::ranges::all_of(body.statements, [&](const ir::Statement& inner) { return keeps_loaded(inner); }))
+      if (!std::ranges::all_of(body.statements,
+                               [&](const ir::Statement& inner) { return keeps_loaded(inner); }))
         return false;
     if (s.op != Op::for_ && s.op != Op::while_) return true;
     std::vector<std::uint32_t> stored;  // before loads of the next round
