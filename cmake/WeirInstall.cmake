@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 function(weir_install_package name component)
   set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
   configure_package_config_file(cmake/${name}Config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/${name}Config.cmake
-                                INSTALL_DESTINATION ${destination} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_DATADIR)
+                                INSTALL_DESTINATION ${destination} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_DATADIR CMAKE_INSTALL_LIBDIR)
   # Before 1.0 every minor version may change the API.
   write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${name}ConfigVersion.cmake
                                    COMPATIBILITY SameMinorVersion)

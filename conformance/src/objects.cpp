@@ -55,12 +55,15 @@ testing::AssertionResult same_bytes(std::span<const std::uint8_t> found,
     return testing::AssertionFailure() << found.size() << " bytes were read; expected " << expected.size();
   const auto [first, wanted] = std::ranges::mismatch(found, expected);
   if (first == found.end()) return testing::AssertionSuccess();
+  const int value = *first;  // of a copy that was not complete, it may change
   std::ptrdiff_t wrong = 0;
   for (std::size_t i = 0; i < found.size(); ++i) wrong += found[i] != expected[i];
   return testing::AssertionFailure()
          << wrong << " of " << found.size() << " bytes differ, the first at offset " << first - found.begin()
-         << ": it is " << int(*first) << "; expected " << int(*wanted)
-         << ". The work wrote something else, or it counted as complete too early";
+         << ": it is " << value << "; expected " << int(*wanted)
+         << (wrong == 0 || value == int(*wanted)
+                 ? ". It was written while it was compared: the work counted as complete too early"
+                 : ". The work wrote something else, or it counted as complete too early");
 }
 
 Bytes pattern(std::size_t size, std::uint32_t seed) {

@@ -137,6 +137,22 @@ void fill(weir_stream stream, weir_allocation memory, std::uint64_t offset, std:
        static_cast<std::uint32_t>(sizeof value));
 }
 
+/// A struct for a function to fill up to `size` bytes, each of whose other bytes shows whether it was written.
+template <class T>
+T guarded(std::uint32_t size) {
+  T filled;
+  std::memset(&filled, 0x5a, sizeof filled);
+  filled.struct_size = size;
+  return filled;
+}
+/// Fails if a byte past the first `size` was written.
+template <class T>
+void expect_guarded(const T& filled, std::uint32_t size) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
+  for (std::size_t i = size; i < sizeof filled; ++i)
+    ASSERT_EQ(bytes[i], 0x5a) << last_slot() << " wrote byte " << i << "; struct_size was " << size;
+}
+
 /// memory_options for `size` bytes.
 inline weir_memory_options memory_options(std::uint64_t size, std::uint32_t kind = WEIR_MEMORY_DEVICE,
                                           std::uint64_t alignment = 0) {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/held_kernel.hpp"
+#include "kernels/gate.hpp"
 #include "ordered_memory.hpp"
 
 namespace weir::conformance {
@@ -213,45 +213,6 @@ WEIR_REQUIREMENT(
   EXPECT_NE(memory.info().host_pointer, nullptr)
       << "driver.h: host_pointer is non-null for all pinned memory";
   stream.synchronize();
-}
-
-WEIR_REQUIREMENT(
-    4, 15, AsyncMemory, FreeingWaitsForRunningWork,
-    "memory_free_async of memory that a running kernel uses makes it available after the kernel, although "
-    "nothing else is queued.") {
-  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  const Stream stream, other;
-  for (const std::uint64_t size : {256u, 2048u, 4096u, 65536u, 1u << 20}) {
-    HeldKernel held;
-    // An allocator keeps some of those that are freed first for other uses, and joins the next with its free
-    // neighbours, so that new allocations get it.
-    std::vector<Memory> neighbours;
-    for (int i = 0; i < 12; ++i) neighbours.emplace_back(size);
-    // The kernel writes to it when it ends.
-    const weir_allocation result = allocate(stream, size);
-    for (int i = 0; i < 12; ++i) neighbours.emplace_back(size);
-    neighbours.clear();
-    stream.synchronize();
-    held.launch(stream, result);
-    ASSERT_TRUE(held.starts()) << "the kernel did not start";
-    free_on(stream, result);
-    std::vector<Memory> taken;
-    for (int i = 0; i < 48; ++i) {
-      if (i % 2)
-        taken.emplace_back(size);
-      else
-        taken.emplace_back(allocate(other, size));
-      fill<std::uint8_t>(other, taken.back(), 0, size, 99);
-    }
-    other.synchronize();
-    held.release();
-    stream.synchronize();
-    for (const Memory& memory : taken)
-      ASSERT_TRUE(same_bytes(read_through(other, memory, 0, size), Bytes(size, 99)))
-          << "memory_free_async of " << size
-          << " bytes was submitted after a kernel that still ran; the kernel wrote to memory that was "
-             "allocated meanwhile. Look first at when memory_free_async takes the stream for idle";
-  }
 }
 
 WEIR_REQUIREMENT(4, 16, AsyncMemory, ReachedFreesAreNotWaitedFor,

@@ -84,8 +84,9 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     4, 42, Callbacks, WorkBehindWaits,
     "Work after a callback begins when it has returned and sees its writes, also a copy of a few "
-    "bytes.") {
+    "bytes of pinned memory.") {
   needs(WEIR_CAP_HOST_CALLBACK);
+  needs(WEIR_CAP_PINNED_MEMORY);  // other memory may be read when the copy is submitted
   const Memory memory(64);
   const HostMemory host(64);
   const Stream stream;
@@ -109,7 +110,7 @@ WEIR_REQUIREMENT(
     stream.synchronize();
     ASSERT_EQ(memory.read(0, 1).front(), i)
         << "a callback wrote this number, and a copy_to_device of " << size
-        << " bytes was submitted after it. Look first at when small sources are read";
+        << " bytes of pinned memory was submitted after it. Look first at when small sources are read";
   }
 }
 

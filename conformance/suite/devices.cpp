@@ -48,13 +48,9 @@ WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
   for (const std::uint32_t size :
        {8u, 100u, 312u,
         static_cast<std::uint32_t>(offsetof(weir_device_info, max_threads_per_multiprocessor))}) {
-    weir_device_info filled;
-    std::memset(&filled, 0x5a, sizeof filled);
-    filled.struct_size = size;
+    auto filled = guarded<weir_device_info>(size);
     call(table().device_get_info, judged().device, &filled);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
-    for (std::size_t i = size; i < sizeof filled; ++i)
-      ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;
+    ASSERT_NO_FATAL_FAILURE(expect_guarded(filled, size));
   }
 }
 

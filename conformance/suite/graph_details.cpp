@@ -5,6 +5,7 @@
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 #include "other_device.hpp"
 
 namespace weir::conformance {
@@ -47,6 +48,7 @@ WEIR_REQUIREMENT(
     "callback before it wrote, for copies of 1 byte to 64 KiB.") {
   needs(WEIR_CAP_GRAPHS);
   needs(WEIR_CAP_HOST_CALLBACK);
+  needs(WEIR_CAP_PINNED_MEMORY);
   const Stream stream;
   for (std::uint64_t size = 1; size <= 65536; size *= 4) {
     const Memory memory(size);
@@ -73,9 +75,38 @@ WEIR_REQUIREMENT(
     ASSERT_TRUE(same_bytes(memory.read(), Bytes(size, 2)))
         << "a graph with a copy_to_device of size " << size
         << " was launched behind a host callback that fills its host memory with 2 in place of 1. "
-           "driver.h: host memory of copies is accessed each time the graph runs. Look first at when "
+           "driver.h: host memory of copies is accessed each time the graph runs, pinned memory in the order "
+           "of "
+           "the stream. Look first at when "
            "graph_launch reads small sources";
   }
+}
+
+WEIR_REQUIREMENT(5, 08, TimedEvents, MeasureRunsOfGraphs,
+                 "The time between events before and after a run of a graph contains the run.") {
+  needs(WEIR_CAP_GRAPHS);
+  needs(WEIR_CAP_TIMED_EVENTS);
+  HeldKernel held;
+  GraphNodes nodes;
+  nodes.kernel(held.kernel(), held.arguments());
+  const Graph graph = nodes.make();
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  start.record(stream);
+  launch(graph, stream);
+  end.record(stream);
+  stream.flush();
+  if (!held.starts()) throw Skipped("the kernel did not start");
+  const auto began = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::chrono::duration<double, std::nano> held_for = std::chrono::steady_clock::now() - began;
+  held.release();
+  stream.synchronize();
+  double measured = 0;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
+  EXPECT_GE(measured, 0.9 * held_for.count()) << "between events around a run whose kernel was held for this "
+                                                 "time. driver.h: an event has the time when "
+                                                 "the stream reached it. Look first at the end of a run";
 }
 
 WEIR_REQUIREMENT(
@@ -123,6 +154,51 @@ struct Change {
   std::function<void(weir_graph_node&)> apply;
 };
 
+WEIR_REQUIREMENT(5, 87, GraphUpdates, DoNotReadDependencies,
+                 "An update takes any dependency_count, because it does not read dependencies.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+  const Graph graph = nodes.make();
+  const Stream stream;
+  for (const std::uint32_t count : {1u, 1000u, 70'000u, ~0u}) {
+    const auto value = static_cast<std::uint8_t>(count % 100 + 2);
+    weir_graph_node changed = nodes[0];
+    changed.pattern = &value;
+    changed.dependency_count = count;
+    changed.dependencies = nullptr;
+    weir_status status = new_status();
+    const weir_result updated = table().graph_update(graph, 0, &changed, &status);
+    if (updated == WEIR_ERROR_UNSUPPORTED) continue;
+    ASSERT_EQ(result_name(updated), "WEIR_OK") << "graph_update with a dependency_count of " << count << ": "
+                                               << status.message << ". driver.h: dependencies are not read";
+    launch(graph, stream);
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, value))) << "dependency_count " << count;
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 88, Graphs, RefusedOnesLeaveTheOutputAlone,
+    "A graph whose last node is wrong is refused and leaves the output as it was, with few nodes "
+    "and with many.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  for (const int good : {0, 1, 8, 9, 100, 1000}) {
+    GraphNodes nodes;
+    for (int i = 0; i < good; ++i) nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+    nodes.fill<std::uint8_t>(memory, 1, 64, 1);  // past the end
+    const auto given = nodes.pointers();
+    weir_graph out = nullptr;
+    refusal(WEIR_ERROR_INVALID, table().graph_create, device(), nodes.size(), given.data(), &out);
+    if (HasFailure()) {
+      ADD_FAILURE() << "for a graph of " << good + 1 << " nodes";
+      return;
+    }
+  }
+}
+
 WEIR_REQUIREMENT(5, 84, GraphUpdates, ChangeOneFieldAtATime,
                  "An update of a copy or fill that changes one field only, each of its fields in turn, has "
                  "that effect, or "
@@ -152,7 +228,12 @@ WEIR_REQUIREMENT(5, 84, GraphUpdates, ChangeOneFieldAtATime,
         {"size to a larger one", larger},
         {"size to a smaller one", smaller},
         {"pattern", [&](weir_graph_node& node) { node.pattern = new_pattern; }},
-        {"pattern_size", [](weir_graph_node& node) { node.pattern_size = 2; }}}},
+        {"pattern_size", [](weir_graph_node& node) { node.pattern_size = 2; }},
+        {"pattern and pattern_size to a larger one",
+         [&](weir_graph_node& node) {
+           node.pattern = new_pattern;
+           node.pattern_size = 8;
+         }}}},
       {"copy to the device",
        [&](GraphNodes& nodes) {
          nodes[nodes.copy_to_device(a, hosts[0].data(), 32)].destination_offset = 16;

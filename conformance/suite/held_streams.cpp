@@ -13,20 +13,12 @@
 namespace weir::conformance {
 namespace {
 
-/// How many streams are held at once. GPUs map streams to a limited number of queues. Streams that share a
-/// queue wait for one another, so half of the queues are left free.
-std::size_t streams_to_hold() {
-  constexpr std::size_t most = 16;
-  if (info().kind == WEIR_DEVICE_CPU) return most;
-  return std::clamp<std::size_t>(info().recommended_streams / 2, 1, most);
-}
-
 WEIR_REQUIREMENT(4, 91, Callbacks, HeldStreamsLeaveOthersFree,
                  "Work of a stream runs while host callbacks hold up to 16 other streams, or half as many as "
                  "the device recommends, also if it is submitted together with the callbacks.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  const std::size_t most = streams_to_hold();
+  const std::size_t most = independent_streams(16);
   const Memory memory(64);
   const Stream free;
   const std::vector<Stream> held(most);

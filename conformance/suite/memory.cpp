@@ -35,14 +35,10 @@ WEIR_REQUIREMENT(
     "memory_get_info writes no further than the struct_size that the caller sets, and returns no "
     "larger one.") {
   const Memory memory(64);
-  for (const std::uint32_t size : {8u, 16u, 24u}) {
-    weir_memory_info filled;
-    std::memset(&filled, 0x5a, sizeof filled);
-    filled.struct_size = size;
+  for (const std::uint32_t size : {4u, 8u, 12u, 16u, 20u, 24u, 28u}) {
+    auto filled = guarded<weir_memory_info>(size);
     call(table().memory_get_info, weir_allocation(memory), &filled);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
-    for (std::size_t i = size; i < sizeof filled; ++i)
-      ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;
+    ASSERT_NO_FATAL_FAILURE(expect_guarded(filled, size));
     EXPECT_LE(filled.struct_size, size)
         << "memory_get_info set struct_size to " << filled.struct_size << "; the caller set " << size
         << ", and nothing past it is filled. driver.h: a reader never reads past struct_size";
@@ -73,6 +69,28 @@ WEIR_REQUIREMENT(1, 06, Memory, SizeOfZeroIsInvalid,
   refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(),
           static_cast<const weir_memory_options*>(&options), &out);
   EXPECT_EQ(out, mark);
+}
+
+WEIR_REQUIREMENT(4, 38, AsyncMemory, HugeSizesAreOutOfMemory,
+                 "memory_allocate_async of more than is available returns WEIR_ERROR_OUT_OF_MEMORY, also of "
+                 "sizes near 2^64, and the stream stays usable.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const std::uint64_t most = ~std::uint64_t{0};
+  for (const std::uint64_t size : {most, most - 1, most - 7, most - 62, most - 63, most - 64, most - 255,
+                                   most - 4095, std::uint64_t{1} << 60}) {
+    const weir_memory_options options = memory_options(size);
+    weir_allocation out = nullptr;
+    refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate_async, weir_stream(stream), &options, &out);
+    if (HasFailure()) {
+      ADD_FAILURE() << "for " << size << " bytes. Look first at sizes that are rounded up";
+      return;
+    }
+  }
+  const Memory memory(64);
+  fill<std::uint8_t>(stream, memory, 0, 64, 2);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 2)));
 }
 
 WEIR_REQUIREMENT(1, 07, Memory, HugeSizesAreOutOfMemory,

@@ -12,21 +12,6 @@
 namespace weir::conformance {
 namespace {
 
-std::vector<std::int64_t> iota_values(std::int64_t n, std::int64_t base) {
-  std::vector<std::int64_t> values(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = base + i;
-  return values;
-}
-
-/// Runs iota and checks it.
-void expect_runs(const Kernel& iota, std::int64_t base) {
-  const Memory out(8 * 100);
-  const Stream stream;
-  iota.launch(stream, arguments(out, std::int64_t{100}, base));
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>(), iota_values(100, base));
-}
-
 WEIR_REQUIREMENT(3, 01, Modules, LoadAndRun,
                  "A code object in a format that the device lists is loaded, and a kernel of it runs.") {
   expect_runs(Kernel("iota"), 1000);
@@ -219,54 +204,6 @@ WEIR_REQUIREMENT(3, 10, Modules, TwoOfOneCodeObjectAreApart,
 WEIR_REQUIREMENT(3, 11, Modules, AreLoadedAndUnloadedOften,
                  "A module is loaded, run and unloaded 100 times.") {
   for (std::int64_t i = 0; i < 100; ++i) expect_runs(Kernel("iota"), i);
-}
-
-WEIR_REQUIREMENT(
-    3, 12, Modules, InfoStaysInsideTheCallersSize,
-    "kernel_get_info writes no further than the struct_size that the caller sets, and returns no "
-    "larger one.") {
-  const Kernel iota("iota");
-  weir_kernel_info filled;
-  std::memset(&filled, 0x5a, sizeof filled);
-  filled.struct_size = 8;
-  call(table().kernel_get_info, iota.handle(), &filled);
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
-  for (std::size_t i = 8; i < sizeof filled; ++i) ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written";
-  EXPECT_LE(filled.struct_size, 8u) << "kernel_get_info set struct_size; the caller set 8, and nothing past "
-                                       "it is filled. driver.h: a reader "
-                                       "never reads past struct_size";
-}
-
-WEIR_REQUIREMENT(3, 13, Modules, InfoAgreesWithTheDevice,
-                 "The values of kernel_get_info are within the device's limits and allow the launches that "
-                 "the kernel is made for.") {
-  const Kernel iota("iota");
-  weir_kernel_info filled{};
-  filled.struct_size = sizeof filled;
-  call(table().kernel_get_info, iota.handle(), &filled);
-  EXPECT_LE(filled.max_block_threads, info().max_block_threads);
-  EXPECT_LE(filled.shared_bytes, info().max_shared_bytes);
-  EXPECT_TRUE(filled.lanes == 0 || filled.lanes == info().lanes) << filled.lanes;
-  const ReadyKernel& ready = iota.ready();
-  EXPECT_TRUE(filled.max_block_threads == 0 ||
-              filled.max_block_threads >= ready.block[0] * ready.block[1] * ready.block[2]);
-}
-
-WEIR_REQUIREMENT(3, 14, Modules, InfoStaysTheSame,
-                 "kernel_get_info returns the same at every call, whatever has run.") {
-  const Kernel iota("iota");
-  weir_kernel_info first;
-  std::memset(&first, 0, sizeof first);
-  first.struct_size = sizeof first;
-  call(table().kernel_get_info, iota.handle(), &first);
-  for (std::int64_t i = 0; i < 3; ++i) {
-    expect_runs(iota, i);
-    weir_kernel_info later;
-    std::memset(&later, 0, sizeof later);
-    later.struct_size = sizeof later;
-    call(table().kernel_get_info, iota.handle(), &later);
-    EXPECT_EQ(std::memcmp(&first, &later, sizeof first), 0) << "after " << i + 1 << " launches";
-  }
 }
 
 WEIR_REQUIREMENT(3, 20, Modules, NamesAreComparedWhole,

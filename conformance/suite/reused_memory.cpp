@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -393,6 +394,61 @@ WEIR_REQUIREMENT(4, 29, AsyncMemory, FreeingWaitsForGraphs,
     held.synchronize();
   }
   freed.expect_unchanged("Memory was read by a graph that was launched in a held stream, and freed there.");
+}
+
+WEIR_REQUIREMENT(
+    4, 15, AsyncMemory, FreeingWaitsForRunningWork,
+    "memory_free_async of memory that a running kernel or graph uses makes it available after that, although "
+    "nothing else is queued.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream, other;
+  for (const auto& [size, in_graph] : {std::pair{256u, false},
+                                       {2048u, false},
+                                       {4096u, false},
+                                       {65536u, false},
+                                       {1u << 20, false},
+                                       {256u, true},
+                                       {65536u, true}}) {
+    if (in_graph && !has(WEIR_CAP_GRAPHS)) break;
+    HeldKernel held;
+    std::optional<Graph> graph;
+    // An allocator keeps some of those that are freed first for other uses, and joins the next with its free
+    // neighbours, so that new allocations get it.
+    std::vector<Memory> neighbours;
+    for (int i = 0; i < 12; ++i) neighbours.emplace_back(size);
+    // The kernel writes to it when it ends.
+    const weir_allocation result = allocate(stream, size);
+    for (int i = 0; i < 12; ++i) neighbours.emplace_back(size);
+    neighbours.clear();
+    stream.synchronize();
+    if (in_graph) {
+      GraphNodes nodes;
+      nodes.kernel(held.kernel(), held.arguments(result));
+      launch(graph.emplace(nodes.make()), stream);
+      stream.flush();
+    } else {
+      held.launch(stream, result);
+    }
+    ASSERT_TRUE(held.starts()) << "the kernel did not start";
+    free_on(stream, result);
+    std::vector<Memory> taken;
+    for (int i = 0; i < 48; ++i) {
+      if (i % 2)
+        taken.emplace_back(size);
+      else
+        taken.emplace_back(allocate(other, size));
+      fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+    }
+    other.synchronize();
+    held.release();
+    stream.synchronize();
+    for (const Memory& memory : taken)
+      ASSERT_TRUE(same_bytes(read_through(other, memory, 0, size), Bytes(size, 99)))
+          << "memory_free_async of " << size << " bytes was submitted after a kernel "
+          << (in_graph ? "of a graph " : "")
+          << "that still ran; the kernel wrote to memory that was "
+             "allocated meanwhile. Look first at when memory_free_async takes the stream for idle";
+  }
 }
 
 }  // namespace

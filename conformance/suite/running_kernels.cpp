@@ -389,5 +389,35 @@ WEIR_REQUIREMENT(4, 19, RunningKernels, LeaveOtherCallsFree,
   if (!HasFailure() && has(WEIR_CAP_GRAPHS)) expect_no_waits(true);
 }
 
+WEIR_REQUIREMENT(3, 92, Kernels, OfManyStreamsPassOneThatRuns,
+                 "While a kernel runs on one stream, kernels of 100 other streams, or of half as many as the "
+                 "device recommends, begin and end.") {
+  const std::size_t count = independent_streams(100);
+  constexpr std::int64_t values = 64;
+  const Kernel iota("iota");
+  const Memory memory(count * values * 8);
+  memory.write(Bytes(count * values * 8, 0));
+  const Stream first;
+  std::vector<Stream> streams(count);
+  HeldKernel held;
+  held.launch(first);
+  if (!held.starts()) throw Skipped("the kernel did not start");
+  for (std::size_t i = 0; i < count; ++i) {
+    Arguments arguments;
+    arguments.add(memory, i * values * 8).add(values).add(static_cast<std::int64_t>(i));
+    iota.launch(streams[i], arguments);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    streams[i].flush();
+    ASSERT_TRUE(eventually([&] { return streams[i].done(); }))
+        << "the kernel of stream " << i + 1
+        << " had not ended while that of stream 0 ran, which is unrelated. "
+        << "driver.h: a stream is unordered relative to all other streams. Look first at what streams share";
+  }
+  held.release();
+  first.synchronize();
+  EXPECT_TRUE(held.was_released()) << "the kernels of other streams ended after the one that ran";
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -2,6 +2,7 @@
 // Statuses, and the rules for tables of older versions. Every call of the suite checks its status; these
 // requirements make the calls whose texts a driver is likely to cut.
 #include <cstring>
+#include <functional>
 
 #include "kernels/kernels.hpp"
 
@@ -97,6 +98,40 @@ WEIR_REQUIREMENT(2, 96, Status, MayBeNullInRefusals,
   if (!has(WEIR_CAP_GRAPHS)) return;
   weir_graph graph = nullptr;
   expect("graph_create of 0 nodes", table().graph_create(device(), 0, nullptr, &graph, nullptr));
+}
+
+WEIR_REQUIREMENT(
+    1, 55, Status, RefusalsStayInsideTheCallersSize,
+    "Refused allocations, copies and fills write no further than the struct_size of the status.") {
+  const Stream stream;
+  const Memory memory(64), other(64);
+  const weir_memory_options nothing = memory_options(0);
+  std::uint8_t host[64] = {};
+  weir_allocation out = nullptr;
+  const std::uint64_t at = 65, zero = 0, one = 1;
+  struct Call {
+    const char* name;
+    std::function<weir_result(weir_status*)> make;
+  };
+  const Call calls[] = {
+      {"memory_allocate",
+       [&](weir_status* e) { return table().memory_allocate(device(), &nothing, &out, e); }},
+      {"copy_to_host",
+       [&](weir_status* e) { return table().copy_to_host(stream, host, memory, at, one, e); }},
+      {"copy_to_device",
+       [&](weir_status* e) { return table().copy_to_device(stream, memory, at, host, one, e); }},
+      {"copy_on_device",
+       [&](weir_status* e) { return table().copy_on_device(stream, memory, at, other, zero, one, e); }},
+      {"fill", [&](weir_status* e) { return table().fill(stream, memory, at, one, host, 1, e); }}};
+  constexpr auto before_message = static_cast<std::uint32_t>(offsetof(weir_status, message));
+  for (const Call& call : calls)
+    for (const std::uint32_t size :
+         {before_message + 1, before_message + 20, static_cast<std::uint32_t>(sizeof(weir_status)) - 8}) {
+      auto small = guarded<weir_status>(size);
+      const weir_result result = call.make(&small);
+      EXPECT_EQ(result_name(result), "WEIR_ERROR_INVALID") << call.name;
+      ASSERT_NO_FATAL_FAILURE(expect_guarded(small, size));
+    }
 }
 
 WEIR_REQUIREMENT(0, 47, Status, OlderTablesClaimNothingNewer,

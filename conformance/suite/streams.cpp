@@ -222,25 +222,6 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(stream.done());
 }
 
-WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
-                 "stream_destroy returns while work is held back, and that work completes.") {
-  const Memory memory(4096);
-  Stream stream;
-  const Event done;
-  {
-    Gate gate;
-    gate.hold(stream);
-    fill<std::uint8_t>(stream, memory, 0, 4096, 8);
-    done.record(stream);
-    stream.destroy();
-    EXPECT_FALSE(done.done()) << "an event after held work was reached when its stream was destroyed. Look "
-                                 "first at what stream_destroy does with the work that is left";
-    gate.open();
-  }
-  done.synchronize();
-  EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 8)));
-}
-
 WEIR_REQUIREMENT(2, 12, Streams, SynchronizeWaitsForItsOwnWorkOnly,
                  "stream_synchronize of one stream returns while another one is held back.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);

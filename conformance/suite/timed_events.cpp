@@ -55,10 +55,34 @@ WEIR_REQUIREMENT(
   EXPECT_LT(both, 60e9) << "times are in nanoseconds";
 }
 
+/// Two records on a stream that has no work between them.
+void measure_idle_time() {
+  const Memory memory(64);
+  const Stream stream;
+  fill<std::uint8_t>(stream, memory, 0, 64, 1);
+  stream.synchronize();
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  start.record(stream);
+  start.synchronize();
+  const auto began = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::chrono::duration<double, std::nano> between = std::chrono::steady_clock::now() - began;
+  end.record(stream);
+  end.synchronize();
+  double measured = 0;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
+  EXPECT_GE(measured, 0.9 * between.count())
+      << "between two records on an idle stream, of which the host waited for the first. driver.h: an event "
+         "has "
+         "the time when the stream reached it. Look first at the time that an idle stream gives a record";
+}
+
 WEIR_REQUIREMENT(
     2, 61, TimedEvents, CountNanoseconds,
-    "event_elapsed counts nanoseconds: it agrees with the host's clock around work that is held back.") {
+    "event_elapsed counts nanoseconds: it agrees with the host's clock around work that is held back, and "
+    "between records on an idle stream.") {
   needs(WEIR_CAP_TIMED_EVENTS);
+  measure_idle_time();
   needs(WEIR_CAP_HOST_CALLBACK);
   const Stream stream;
   const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);

@@ -38,9 +38,27 @@ constexpr int settled_polls = 2;  ///< a linker may write a library in several s
 volatile std::sig_atomic_t stopped = 0;
 
 struct WatchOptions {
-  std::string path, kernels;
-  int level = top_level;
+  std::string path, kernels, levels = "0-8";
 };
+
+/// Levels from the first to the last.
+struct Levels {
+  int first = 0, last = top_level;
+};
+
+/// Of "2-4", or of "4", which means 0 to 4.
+Levels levels_of(const std::string& text) {
+  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '0' + top_level; };
+  Levels levels;
+  if (text.size() == 1 && digit(0)) {
+    levels.last = text[0] - '0';
+  } else if (text.size() == 3 && digit(0) && text[1] == '-' && digit(2) && text[0] <= text[2]) {
+    levels = {text[0] - '0', text[2] - '0'};
+  } else {
+    throw UsageError("--level is '" + text + "'; expected a level from 0 to 8, or a range such as 2-4");
+  }
+  return levels;
+}
 
 /// A text that changes when the file is written or replaced; empty if there is no file.
 std::string version_of(const fs::path& file) {
@@ -124,8 +142,8 @@ std::string first_failure(const std::string& printed) {
 }
 
 /// Tests the levels upwards from the last failed one, then the levels below it. Returns the level that
-/// failed, or 0 if none did.
-int test(const WatchOptions& options, int level) {
+/// failed, or the first if none did.
+int test(const WatchOptions& options, const Levels& levels, int level) {
   const auto passes = [&](int tried) {
     const std::string number = std::to_string(tried);
     const Judged judged = judge(options, number + "-" + number);
@@ -134,18 +152,18 @@ int test(const WatchOptions& options, int level) {
     std::fflush(stdout);
     return false;
   };
-  for (int offset = 0; offset <= options.level && !stopped; ++offset) {
-    const int tried = (level + offset) % (options.level + 1);
+  const int count = levels.last - levels.first + 1;
+  for (int offset = 0; offset < count && !stopped; ++offset) {
+    const int tried = levels.first + (level - levels.first + offset) % count;
     if (!passes(tried)) return tried;
   }
-  if (!stopped) std::printf("levels 0 to %d pass\n", options.level);
+  if (!stopped) std::printf("levels %d to %d pass\n", levels.first, levels.last);
   std::fflush(stdout);
-  return 0;
+  return levels.first;
 }
 
 int watch(const WatchOptions& options) {
-  if (options.level < 0 || options.level > top_level)
-    throw UsageError("--level is " + std::to_string(options.level) + "; expected a number from 0 to 8");
+  const Levels levels = levels_of(options.levels);
   if (!fs::is_directory(fs::absolute(options.path).parent_path()))
     throw UsageError("'" + options.path +
                      "' is in no folder that exists; expected a library or its manifest");
@@ -153,7 +171,7 @@ int watch(const WatchOptions& options) {
   action.sa_handler = [](int) { stopped = 1; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   std::string tested, before;
-  int level = 0, unchanged = 0;
+  int level = levels.first, unchanged = 0;
   bool announced = false;
   while (!stopped) {
     const std::string now = fs::exists(options.path) ? version_of(library_of(options.path)) : "";
@@ -161,7 +179,7 @@ int watch(const WatchOptions& options) {
     before = now;
     if (!now.empty() && now != tested && unchanged >= settled_polls) {
       tested = now;
-      level = test(options, level);
+      level = test(options, levels, level);
       announced = false;
     } else if (!announced && now == tested) {
       std::printf("waiting for %s to change; Ctrl-C ends\n", options.path.c_str());
@@ -179,7 +197,8 @@ const Command command("driver", "Tools for driver developers", [](CLI::App& app)
   CLI::App* const watching = app.add_subcommand(
       "watch", "Test a driver whenever its library changes, from the level that failed last");
   watching->add_option("path", options->path, "The driver's library (.so) or manifest (.json)")->required();
-  watching->add_option("--level", options->level, "The highest level, 0 to 8; 8 by default");
+  watching->add_option("--level", options->levels,
+                       "The highest level, 0 to 8, or a range such as 2-4; 8 by default");
   watching->add_option("--kernels", options->kernels,
                        "Folder of ready code objects, as for weir-conformance");
   return [options] { return watch(*options); };

@@ -35,7 +35,6 @@ struct Hip {
   static const sdk::vendor::DeviceAttributes attributes;
   static void describe(std::uint32_t index, weir_device_info& info);
   static void open(Device& device) { device.context = static_cast<int>(device.index); }
-  static void close(Device&) noexcept {}
 
   // stream.cpp
   static constexpr bool stream_destroy_waits = true;
@@ -44,7 +43,10 @@ struct Hip {
   static constexpr std::uint64_t long_fill_seed = 1;  // HIP fills no columns of words
   static bool is_pinned(const void* memory) noexcept;
   static Code device_of(Address address, int* out) noexcept;
-  static Code copy_peer(auto... arguments) noexcept { return api.copy_peer(arguments...); }
+  static Code copy_peer(Address to, Device& to_device, Address from, Device& from_device, std::size_t size,
+                        void* stream) noexcept {
+    return api.copy_peer(to, to_device.context, from, from_device.context, size, stream);
+  }
   static Code fill_column(Address to, std::size_t, unsigned value, std::size_t count, void* stream) noexcept {
     return api.calls.fill_32(to, value, count, stream);
   }

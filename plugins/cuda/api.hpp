@@ -138,7 +138,6 @@ struct Api {
   Code (*error_string)(Code code, const char** out);
 
   Code (*primary_retain)(void** out_context, int device);
-  Code (*primary_release)(int device);
   Code (*context_get)(void** out);
   Code (*context_set)(void* context);
   Code (*pointer_attribute)(void* out, int attribute, Address pointer);

@@ -32,7 +32,6 @@ struct Cuda {
   static const sdk::vendor::DeviceAttributes attributes;
   static void describe(std::uint32_t index, weir_device_info& info);
   static void open(Device& device);
-  static void close(Device& device) noexcept;
 
   // stream.cpp
   static constexpr bool stream_destroy_waits = false;
@@ -43,7 +42,8 @@ struct Cuda {
   static Code device_of(Address address, int* out) noexcept {
     return api.pointer_attribute(out, pointer_device, address);
   }
-  static Code copy_peer(auto... arguments) noexcept { return api.copy_peer(arguments...); }
+  static Code copy_peer(Address to, Device& to_device, Address from, Device& from_device, std::size_t size,
+                        void* stream) noexcept;
   static Code fill_column(Address to, std::size_t pitch, unsigned value, std::size_t count,
                           void* stream) noexcept {
     return api.fill_2d_32(to, pitch, value, 1, count, stream);

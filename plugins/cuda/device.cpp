@@ -122,14 +122,11 @@ void Cuda::describe(std::uint32_t index, weir_device_info& info) {
   }
 }
 
+/// The context stays until the process ends, as that of the CUDA runtime does. Releasing it would wait for
+/// host callbacks of all devices.
 void Cuda::open(Device& device) {
   device.check(api.primary_retain(&device.context, static_cast<int>(device.index)),
                "get the device's context");
-}
-
-void Cuda::close(Device& device) noexcept {
-  api.primary_release(static_cast<int>(device.index));
-  device.context = no_context;
 }
 
 }  // namespace weir::cuda

@@ -34,8 +34,6 @@ constexpr EntryPoint entry_points[] = {
     {COMMON(device_uuid), "cuDeviceGetUuid", 9020, "cuDeviceGetUuid", optional},
     {COMMON(device_can_access_peer), "cuDeviceCanAccessPeer", 4000, "cuDeviceCanAccessPeer"},
     {OWN(primary_retain), "cuDevicePrimaryCtxRetain", 7000, "cuDevicePrimaryCtxRetain"},
-    {OWN(primary_release), "cuDevicePrimaryCtxRelease", 11000, "cuDevicePrimaryCtxRelease_v2"},
-    {OWN(primary_release), "cuDevicePrimaryCtxRelease", 7000, "cuDevicePrimaryCtxRelease"},
     {OWN(context_get), "cuCtxGetCurrent", 4000, "cuCtxGetCurrent"},
     {OWN(context_set), "cuCtxSetCurrent", 4000, "cuCtxSetCurrent"},
     {COMMON(synchronize), "cuCtxSynchronize", 2000, "cuCtxSynchronize"},

@@ -28,6 +28,7 @@ extern "C" {
     pub fn weir_check_code_object(
         asked: *const weir_code_object, out: *mut weir_code_object, status: *mut weir_status,
     ) -> weir_result;
+    pub fn weir_check_whole_elf(object: *const weir_code_object, status: *mut weir_status) -> weir_result;
     pub fn weir_check_layout(
         asked: *const weir_kernel_layout, device: *const weir_device_info, kernel: *const c_char,
         out: *mut weir_kernel_layout, status: *mut weir_status,

@@ -3,6 +3,7 @@
 #include <weir/sdk/checks.h>
 
 #include <weir/sdk/checks.hpp>
+#include <weir/sdk/elf.hpp>
 
 using namespace weir::sdk;
 
@@ -103,6 +104,10 @@ weir_result weir_check_external_memory(const weir_external_memory* asked, weir_e
 weir_result weir_check_code_object(const weir_code_object* asked, weir_code_object* out,
                                    weir_status* status) {
   return guarded(status, [&] { *out = check_code_object(asked); });
+}
+
+weir_result weir_check_whole_elf(const weir_code_object* object, weir_status* status) {
+  return guarded(status, [&] { check_whole_elf(check_code_object(object)); });
 }
 
 weir_result weir_check_layout(const weir_kernel_layout* asked, const weir_device_info* device,

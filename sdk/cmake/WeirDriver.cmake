@@ -90,6 +90,7 @@ function(weir_add_driver name)
     set(library ${folder}/lib${file}.so)
     add_custom_command(OUTPUT ${library} COMMAND ${CMAKE_COMMAND} -E copy ${prebuilt} ${library} DEPENDS ${prebuilt} VERBATIM)
     add_custom_target(${target} ALL DEPENDS ${library})
+    set_target_properties(${target} PROPERTIES WEIR_LIBRARY ${library})
   else()
     weir_add_module(${target} FOLDER ${folder} NAME ${file} EXPORTS weir_${kind}_entry ${arg_EXPORTS}
                     SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})

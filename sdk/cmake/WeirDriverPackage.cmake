@@ -37,7 +37,12 @@ function(weir_package_driver name)
     set(folder lib/${CMAKE_LIBRARY_ARCHITECTURE})
   endif()
   set(component package-of-driver-${name})
-  install(TARGETS weir-driver-${name} LIBRARY DESTINATION ${folder}/weir/drivers COMPONENT ${component} EXCLUDE_FROM_ALL)
+  get_target_property(prebuilt weir-driver-${name} WEIR_LIBRARY)
+  if(prebuilt)
+    install(PROGRAMS ${prebuilt} DESTINATION ${folder}/weir/drivers COMPONENT ${component} EXCLUDE_FROM_ALL)
+  else()
+    install(TARGETS weir-driver-${name} LIBRARY DESTINATION ${folder}/weir/drivers COMPONENT ${component} EXCLUDE_FROM_ALL)
+  endif()
   install(FILES $<TARGET_PROPERTY:weir-driver-${name},WEIR_MANIFEST> DESTINATION ${folder}/weir/drivers
           COMPONENT ${component} EXCLUDE_FROM_ALL)
 

@@ -30,7 +30,7 @@ TEST_F(AlgorithmErrors, OfSizes) {
               testing::HasSubstr("compact: 'keep' needs 10 elements"));
   const auto two = tested().array<std::int64_t>(stream, 2);
   EXPECT_THAT(of([&] { unique(stream, x, y, two); }),
-              testing::HasSubstr("unique: 'count' receives a number and needs 1 element, but has 2"));
+              testing::HasSubstr("unique: 'count' holds a number and needs 1 element, but has 2"));
 }
 
 TEST_F(AlgorithmErrors, OfSharedMemory) {

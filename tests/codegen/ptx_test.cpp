@@ -245,19 +245,24 @@ TEST(PtxPhases, OfShortLoopsHaveAThreadForEachIteration) {
   EXPECT_THAT(compiled(true), Not(HasSubstr(".v4")));
 }
 
+/// Of a text in which `letter` stands for `word`, and N for the number of threads of a group.
+Ptx compile_group(const std::string& text, const char* letter, const char* word, const char* threads) {
+  const auto whole = [](const char* name) { return std::regex("\\b" + std::string(name) + "\\b"); };
+  return compile(std::regex_replace(std::regex_replace(text, whole(letter), word), whole("N"), threads),
+                 everything);
+}
+
 TEST(PtxGroups, ExchangeInRegistersWhereTheyFillWarps) {
   const std::string text =
       "weir-ir 1\nkernel \"k\"\n  param @y : array<T, 1>\n{\n%zero = const 0 : i64\n%one = const 1 : i64\n"
       "%n = const N : i64\nparallel (%g, %t) in (%zero to %one, %zero to %n) group N {\n"
       "%v = load @y[%t] : T\n%l = cast %v : i32\nlocal $v : T\nset $v, %v\n%w = shuffle.16 $v, %l : T\n"
       "store @y[%t], %w\n}\n}\n";
-  const auto compiled = [&](const std::string& type, const char* threads) {
-    return compile(std::regex_replace(std::regex_replace(text, std::regex("\\bT\\b"), type),
-                                      std::regex("\\bN\\b"), threads),
-                   everything);
+  const auto compiled = [&](const char* type, const char* threads) {
+    return compile_group(text, "T", type, threads);
   };
   for (const std::string type : {"i8", "i16", "i32", "f32", "u64", "f64"}) {
-    const Ptx whole = compiled(type, "96"), part = compiled(type, "48");
+    const Ptx whole = compiled(type.c_str(), "96"), part = compiled(type.c_str(), "48");
     EXPECT_EQ(whole.count("shfl.sync.idx.b32"), type.ends_with("64") ? 2u : 1u) << type;
     EXPECT_EQ(whole.count("barrier.sync"), 1u) << type;  // before the block's next group
     EXPECT_EQ(part.count("shfl.sync"), 0u) << type;
@@ -273,9 +278,7 @@ TEST(PtxExchange, BallotsAreOneInstructionWhereWarpsAreWhole) {
       "%v = load @y[%t] : u32\n%l = lt %v, %c : bool\nlocal $v : bool\nset $v, %l\n%w = ballot.W $v : u32\n"
       "store @y[%t], %w\n}\n}\n";
   const auto compiled = [&](const char* width, const char* threads) {
-    return compile(std::regex_replace(std::regex_replace(text, std::regex("\\bW\\b"), width),
-                                      std::regex("\\bN\\b"), threads),
-                   everything);
+    return compile_group(text, "W", width, threads);
   };
   for (const char* width : {"2", "8", "16", "32"}) {
     const Ptx whole = compiled(width, "96");
@@ -288,6 +291,27 @@ TEST(PtxExchange, BallotsAreOneInstructionWhereWarpsAreWhole) {
   EXPECT_EQ(part.count("vote.sync"), 0u);
   EXPECT_EQ(part.count("barrier.sync"), 3u);
   EXPECT_EQ(compiled("1", "24").count("barrier.sync"), 1u);
+}
+
+TEST(PtxBarrier, OfSubgroupsIsOneOfTheWarpWhereWarpsAreWhole) {
+  const std::string text =
+      "weir-ir 1\nkernel \"k\"\n  param @y : array<u32, 1>\n{\n%zero = const 0 : i64\n%one = const 1 : i64\n"
+      "%n = const N : i64\n%last = const 7 : i64\n"
+      "parallel (%g, %t) in (%zero to %one, %zero to %n) group N {\n"
+      "shared $s : u32[N]\n%v = load @y[%t] : u32\nset $s[%t], %v\nbarrier.W\n%o = xor %t, %last : i64\n"
+      "%w = get $s[%o] : u32\nstore @y[%t], %w\n}\n}\n";
+  const auto compiled = [&](const char* width, const char* threads) {
+    return compile_group(text, "W", width, threads);
+  };
+  for (const char* width : {"8", "16", "32"}) {
+    const Ptx whole = compiled(width, "96");
+    EXPECT_EQ(whole.count("bar.warp.sync"), 1u) << width;
+    EXPECT_EQ(whole.count("barrier.sync"), 1u) << width;  // before the block's next group
+  }
+  const Ptx part = compiled("8", "24");
+  EXPECT_EQ(part.count("bar.warp.sync"), 0u);
+  EXPECT_EQ(part.count("barrier.sync"), 2u);
+  EXPECT_EQ(compiled("1", "96").count("bar.warp.sync"), 0u);
 }
 
 // ptxas makes loops of these operations and loses the warp's convergence if one begins a loop's body

@@ -126,6 +126,10 @@ TEST_P(Distribution, ReducesEveryTypeInBothOrders) {
     check_numbers<std::int8_t>(world, stream, small, Combine::min, -120);
     check_numbers<std::int8_t>(world, stream, small, Combine::max, 79);
     check_numbers<std::uint64_t>(world, stream, large, Combine::sum, std::uint64_t{2999 * 1500} << 40);
+    check_numbers<std::uint64_t>(world, stream, large, Combine::bit_or, std::uint64_t{4095} << 40);
+    check_numbers<std::uint64_t>(world, stream, large, Combine::bit_and, 0);
+    large.pop_back();
+    check_numbers<std::uint64_t>(world, stream, large, Combine::bit_xor, std::uint64_t{2999} << 40);
     check_numbers<double>(world, stream, doubles, Combine::sum, -1500);
     check_numbers<double>(world, stream, {}, Combine::min, std::numeric_limits<double>::infinity());
   });

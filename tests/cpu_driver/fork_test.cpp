@@ -4,9 +4,12 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <tbb/cache_aligned_allocator.h>
+#include <tbb/task_arena.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 
@@ -128,6 +131,45 @@ TEST(Fork, AChildLooksAtTheMachineWhileAThreadOfItsParentStillDoes) {
   go_on = true;
   first.join();
   EXPECT_EQ(counted, 1u);
+}
+
+// At the end of a process oneTBB takes its locks for a thread that has used it.
+TEST(Fork, AChildExitsAlthoughThreadsOfItsParentHeldLocksOfOneTbb) {
+  std::vector<std::uint32_t> data(100'000, 0);
+  Stream stream;
+  const auto share_blocks = [&] {  // with oneTBB's threads
+    stream.launch(kernels().add, AddArguments{data.data(), 1}, data.size());
+    stream.synchronize();
+  };
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&over] {
+      while (!over) tbb::task_arena(2, 1).initialize();
+    });
+    threads.emplace_back([&over] {  // oneTBB's allocator, of sizes that take locks
+      tbb::cache_aligned_allocator<std::byte> allocator;
+      for (std::size_t size = 1; !over; size = size * 5 % 1'000'003)
+        allocator.deallocate(allocator.allocate(size), size);
+    });
+  }
+  constexpr int children = 60;
+  for (int i = 0; i < children && !HasFailure(); ++i) {
+    share_blocks();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      std::exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << "child " << i << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? " hung" : " crashed");
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  share_blocks();
+  EXPECT_EQ(data[0], children + 1u);
 }
 #endif
 

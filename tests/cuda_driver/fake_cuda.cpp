@@ -71,18 +71,11 @@ EXPORT cuDeviceGetUuid(std::uint8_t* out, int device) {
   return cuDeviceGetUuid_v2(out, device);
 }
 EXPORT cuDeviceCanAccessPeer(int* out, int, int) {
-  return *out = 1, 0;
+  return *out = runtime().peers, 0;
 }
 EXPORT cuDevicePrimaryCtxRetain(void** out, int device) {
   std::lock_guard lock(runtime().mutex);
-  Device& d = runtime().devices[static_cast<std::size_t>(device)];
-  ++d.retained;
-  return *out = &d, 0;
-}
-EXPORT cuDevicePrimaryCtxRelease_v2(int device) {
-  std::lock_guard lock(runtime().mutex);
-  --runtime().devices[static_cast<std::size_t>(device)].retained;
-  return 0;
+  return *out = &runtime().devices[static_cast<std::size_t>(device)], 0;
 }
 EXPORT cuCtxGetCurrent(void** out) {
   return *out = Runtime::current, 0;

@@ -33,6 +33,8 @@ class Control {
   virtual void hold(bool held) = 0;
   /// The number of live streams, events, modules, allocations, graphs and other objects.
   virtual int living() = 0;
+  /// Whether devices that are opened from now on reach the memory of one another. They do at first.
+  virtual void reach_peers(bool reach) = 0;
   virtual void* context_of(int device) = 0;
   /// The functions that were looked up, under the names that cuGetProcAddress takes.
   virtual std::vector<std::string> lookups() = 0;

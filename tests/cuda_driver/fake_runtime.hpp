@@ -35,7 +35,6 @@ struct Operation {
 
 struct Device {
   int index = 0;
-  int retained = 0;
 };
 
 struct Stream {
@@ -110,6 +109,7 @@ class Runtime final : public Control {
     std::lock_guard lock(mutex);
     return objects;
   }
+  void reach_peers(bool reach) override { peers = reach; }
   void* context_of(int device) override { return &devices[static_cast<std::size_t>(device)]; }
   std::vector<std::string> lookups() override {
     std::lock_guard lock(mutex);
@@ -172,6 +172,7 @@ class Runtime final : public Control {
   std::list<std::shared_ptr<Stream>> streams;
   std::vector<Device> devices;
   int objects = 0;
+  bool peers = true;  // reach the memory of one another
   int error = 0;  // returned after a trap; as in CUDA, one for all devices of the process
   std::map<std::uint64_t, std::uint64_t> pinned;  // address and size
   struct MemoryBlock {

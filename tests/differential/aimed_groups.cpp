@@ -20,13 +20,13 @@ bool is_bitwise(Kind kind) {
   return kind >= first_shared_atomic_kind && kind < barrier_in_branch_kind &&
          is_bitwise(static_cast<AtomicKind>(kind - first_shared_atomic_kind));
 }
-/// Whether updates of one element by several threads have a result that does not depend on their order.
-bool commutes(AtomicKind kind, ScalarType type) {
+
+}  // namespace
+
+bool AimedGroups::commutes(AtomicKind kind, ScalarType type) {
   if (kind >= AtomicKind::exchange) return false;
   return !is_float(type) || kind == AtomicKind::min || kind == AtomicKind::max;
 }
-
-}  // namespace
 
 void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& extents, Kind kind) {
   threads_ = 1;
@@ -75,6 +75,7 @@ void AimedGroups::group_part(Block& out, Kind kind) {
   if (kind == kind_of(Op::shared)) return c_.chance(2) ? read(out, tile_) : write_own(out);
   if (kind == kind_of(Op::shuffle) || kind == wave_shuffle_kind) return shuffle(out);
   if (kind == kind_of(Op::ballot) || kind == wave_ballot_kind) return ballot(out);
+  if (kind == wave_barrier_kind || kind == subgroup_barrier_kind) return within_subgroups(out);
   if (kind == kept_value_kind || kind == kept_local_kind || kind == kept_array_kind)
     return across_barrier(out, kind);
   if (kind == ended_thread_kind) return end_some(out);
@@ -205,7 +206,7 @@ AtomicKind AimedGroups::any_update() {
 }
 
 void AimedGroups::update(Block& out, AtomicKind kind) {
-  const bool anywhere = commutes(kind, counters_.type) && !(is_bitwise(kind) && is_float(counters_.type));
+  const bool anywhere = commutes(kind, counters_.type);
   const Shared& array = anywhere ? counters_ : own_;
   if (is_bitwise(kind) && is_float(array.type)) return barrier(out);
   std::vector<ValueId> operands{anywhere ? any_element(out, array) : thread_};
@@ -224,56 +225,6 @@ void AimedGroups::update(Block& out, AtomicKind kind) {
     keep(out, old, array.type);
   barrier(out);
   read(out, array);
-}
-
-// ---- between threads
-
-/// A local that threads exchange; some do not set it.
-std::uint32_t AimedGroups::exchanged(Block& out, ScalarType type) {
-  const ValueId value = fresh(out, type);
-  Statement local = make(Op::local, type);
-  local.index = k_.local_count++;
-  local.immediate = 1;
-  const std::uint32_t id = local.index;
-  out.statements.push_back(std::move(local));
-  Statement set = make(Op::set, type);
-  set.index = id;
-  set.operands = {value};
-  if (c_.chance(3))
-    guarded(out, condition(out), [&](Block& block) { block.statements.push_back(std::move(set)); });
-  else
-    out.statements.push_back(std::move(set));
-  return id;
-}
-
-std::uint64_t AimedGroups::width_of_subgroup() {
-  std::uint64_t width = 1;
-  while (width < ir::max_subgroup && threads_ % (2 * width) == 0 && !c_.chance(5)) width *= 2;
-  return width;
-}
-
-void AimedGroups::shuffle(Block& out) {
-  const ScalarType type = any_type();
-  const std::uint32_t id = exchanged(out, type);
-  for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
-    Statement s = make(Op::shuffle, type);
-    s.index = id;
-    s.immediate = width_of_subgroup();
-    s.operands = {fresh(out, ScalarType::i32)};
-    const ValueId got = emit(out, std::move(s));
-    keep(out, got, type);
-  }
-}
-
-void AimedGroups::ballot(Block& out) {
-  const std::uint32_t id = exchanged(out, ScalarType::boolean);
-  for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
-    Statement s = make(Op::ballot, ScalarType::u32);
-    s.index = id;
-    s.immediate = width_of_subgroup();
-    const ValueId got = emit(out, std::move(s));
-    keep(out, got, ScalarType::u32);
-  }
 }
 
 // A value, a variable or an array that a thread has before and after a barrier.
@@ -328,7 +279,7 @@ void AimedGroups::end_some(Block& out) {
 
 // Some accesses of shared memory, and a barrier.
 void AimedGroups::phase(Block& out) {
-  switch (c_.below(7)) {
+  switch (c_.below(8)) {
     case 0:
       return read(out, c_.chance(2) ? tile_ : own_);
     case 1:
@@ -342,6 +293,8 @@ void AimedGroups::phase(Block& out) {
     case 5:
       update_element(out);
       return barrier(out);
+    case 6:
+      return within_subgroups(out);
     default:
       return barrier(out);
   }
@@ -369,149 +322,6 @@ void AimedGroups::update_element(Block& out) {
   indices.push_back(binary(out, op, type, before, fresh(out, type)));
   values_.resize(visible);
   out.statements.push_back(access_of(Op::store, p, std::move(indices)));
-}
-
-// ---- control flow of the whole group
-
-// A round of a loop of the whole group. One without barriers has many rounds, which vectors could run.
-void AimedGroups::round(Block& out, Kind kind, bool only_updates) {
-  if (only_updates) {
-    for (std::size_t n = 1 + c_.below(2); n > 0; --n) update_element(out);
-    return;
-  }
-  if (c_.chance(3)) leave_together(out);
-  if (kind == barrier_in_loop_kind)
-    barrier(out);
-  else
-    group_part(out, kind);
-  if (c_.chance(2)) update_element(out);
-  phase(out);
-}
-
-ValueId AimedGroups::uniform(Block& out) {
-  if (uniform_loads_ && c_.chance(2)) {
-    const std::uint32_t p = input(ScalarType::i64, 1);
-    const ValueId at = modulo(out, uniform_[c_.below(uniform_.size())], std::uint64_t(extents_[p][0]));
-    return emit(out, access_of(Op::load, p, {at}));
-  }
-  switch (c_.below(4)) {
-    case 0: {
-      Statement s = make(Op::argument, ScalarType::i64);
-      s.index = scalar(ScalarType::i64);
-      return emit(out, std::move(s));
-    }
-    case 1:
-      return extent(out, arrays_.front().parameter, 0);
-    default:
-      return uniform_[c_.below(uniform_.size())];
-  }
-}
-
-ValueId AimedGroups::uniform_condition(Block& out) {
-  const ValueId low = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
-  const auto op = static_cast<Op>(static_cast<std::size_t>(Op::eq) + c_.below(6));
-  return binary(out, op, ScalarType::boolean, low, number(out, static_cast<std::int64_t>(c_.below(4))));
-}
-
-void AimedGroups::group_branch(Block& out, Kind kind) {
-  Statement s = make(Op::if_);
-  s.operands = {uniform_condition(out)};
-  s.bodies.resize(2);
-  const std::size_t aimed = c_.below(2);
-  ++depth_;
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (i != aimed && c_.chance(2)) continue;
-    const Scope scope = enter();
-    phase(s.bodies[i]);
-    if (i == aimed) {
-      if (kind == barrier_in_branch_kind)
-        barrier(s.bodies[i]);
-      else
-        group_part(s.bodies[i], kind);
-    }
-    leave(scope);
-  }
-  --depth_;
-  out.statements.push_back(std::move(s));
-}
-
-// All threads leave the innermost loop, or begin its next round.
-void AimedGroups::leave_together(Block& out) {
-  guarded(out, uniform_condition(out), [&](Block& block) {
-    if (c_.chance(3)) phase(block);
-    block.statements.push_back(make(c_.chance(2) ? Op::break_ : Op::continue_));
-  });
-}
-
-void AimedGroups::group_for(Block& out, Kind kind) {
-  Statement s = make(Op::for_);
-  const bool only_updates = kind != barrier_in_loop_kind && c_.chance(3);
-  const std::int64_t most = only_updates ? 31 : 3;
-  const ValueId low = number(out, static_cast<std::int64_t>(c_.below(3)) - 1);
-  ValueId high = number(out, static_cast<std::int64_t>(c_.below(std::size_t(most + 1))));
-  if (c_.chance(2)) high = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, most));
-  s.operands = {low, high, number(out, 1 + static_cast<std::int64_t>(c_.below(2)))};
-  const Scope scope = enter();
-  Block body;
-  index(body);
-  uniform_.push_back(body.arguments.back());
-  const bool outer = std::exchange(in_loop_, true);
-  ++depth_;
-  round(body, kind, only_updates);
-  --depth_;
-  in_loop_ = outer;
-  uniform_.pop_back();
-  leave(scope);
-  s.bodies.push_back(std::move(body));
-  out.statements.push_back(std::move(s));
-}
-
-void AimedGroups::group_while(Block& out, Kind kind) {
-  Statement counter = make(Op::local, ScalarType::i64);
-  counter.index = k_.local_count++;
-  counter.immediate = 1;
-  const std::uint32_t id = counter.index;
-  out.statements.push_back(std::move(counter));
-  const bool only_updates = kind != barrier_in_loop_kind && c_.chance(3);
-  const ValueId rounds =
-      binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, only_updates ? 31 : 3));
-  const auto get = [&](Block& block) {
-    Statement s = make(Op::get, ScalarType::i64);
-    s.index = id;
-    return emit(block, std::move(s));
-  };
-  Statement s = make(Op::while_);
-  const bool outer = std::exchange(in_loop_, true);
-  ++depth_;
-  Scope scope = enter();
-  Block test;
-  const ValueId before = get(test);
-  // Threads that have ended skip the loop's first statements. ptxas mistreats code of NVIDIA GPUs that asks
-  // twice whether they have (tests/evidence/ptxas-barrier.md).
-  if (!only_updates && some_ended_ && c_.chance(2))
-    keep_one(test);
-  else if (!only_updates && c_.chance(3))
-    phase(test);
-  Statement yield = make(Op::yield);
-  yield.operands = {binary(test, Op::lt, ScalarType::boolean, before, rounds)};
-  test.statements.push_back(std::move(yield));
-  leave(scope);
-  scope = enter();
-  Block body;
-  const ValueId at = get(body);
-  Statement set = make(Op::set, ScalarType::i64);
-  set.index = id;
-  set.operands = {binary(body, Op::add, ScalarType::i64, at, number(body, 1))};
-  body.statements.push_back(std::move(set));
-  uniform_.push_back(at);
-  round(body, kind, only_updates);
-  uniform_.pop_back();
-  leave(scope);
-  --depth_;
-  in_loop_ = outer;
-  s.bodies.push_back(std::move(test));
-  s.bodies.push_back(std::move(body));
-  out.statements.push_back(std::move(s));
 }
 
 }  // namespace weir::test

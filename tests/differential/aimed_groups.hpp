@@ -37,11 +37,14 @@ class AimedGroups : protected AimedStatements {
   void write_row(Block& out);
   void exchange_rows(Block& out);
   ir::AtomicKind any_update();
+  /// Whether the result of updates of one element by several threads does not depend on their order.
+  static bool commutes(ir::AtomicKind kind, ScalarType type);
   void update(Block& out, ir::AtomicKind kind);
   std::uint32_t exchanged(Block& out, ScalarType type);
   std::uint64_t width_of_subgroup();
   void shuffle(Block& out);
   void ballot(Block& out);
+  void within_subgroups(Block& out);
   void across_barrier(Block& out, Kind kind);
   void end_some(Block& out);
   void phase(Block& out);

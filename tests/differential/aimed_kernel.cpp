@@ -422,11 +422,7 @@ class AimedGenerator : private AimedLongBodies {
   }
 
   void sum_kept_values(Block& out, ScalarType type) {
-    Statement local = make(Op::local, type);
-    local.index = k_.local_count++;
-    local.immediate = 1;
-    kept_ = Kept{local.index, type};
-    out.statements.push_back(std::move(local));
+    kept_ = Kept{local(out, type), type};
   }
 
   void body(Block& out, const Aim& aim) {

@@ -197,11 +197,7 @@ void AimedLoops::wide_sum(Block& out) {
 
 template <class F>
 void AimedLoops::sequential(Block& out, std::int64_t rounds, bool constant, F f, ScalarType type) {
-  Statement sum = make(Op::local, type);
-  sum.index = k_.local_count++;
-  sum.immediate = 1;
-  const std::uint32_t id = sum.index;
-  out.statements.push_back(std::move(sum));
+  const std::uint32_t id = local(out, type);
   ValueId high = number(out, rounds);
   if (!constant) {
     // The number of rounds is unknown at compile time.

@@ -333,11 +333,7 @@ ValueId AimedStatements::chosen_element(Block& out, ScalarType type) {
 
 void AimedStatements::insert_if(Block& out, bool leaves) {
   const ScalarType type = arithmetic();
-  Statement local = make(Op::local, type);
-  local.index = k_.local_count++;
-  local.immediate = 1;
-  const std::uint32_t id = local.index;
-  out.statements.push_back(std::move(local));
+  const std::uint32_t id = local(out, type);
   const ValueId which = condition(out);
   Statement s = make(Op::if_);
   s.operands = {which};
@@ -364,11 +360,7 @@ void AimedStatements::insert_if(Block& out, bool leaves) {
 
 // A few rounds; their number differs between iterations.
 void AimedStatements::short_while(Block& out, bool leaves) {
-  Statement counter = make(Op::local, ScalarType::u32);
-  counter.index = k_.local_count++;
-  counter.immediate = 1;
-  const std::uint32_t id = counter.index;
-  out.statements.push_back(std::move(counter));
+  const std::uint32_t id = local(out, ScalarType::u32);
   const ValueId any = element(out, ScalarType::u32);
   const ValueId rounds = binary(out, Op::bit_and, ScalarType::u32, any, number_of(out, ScalarType::u32, 5));
   const auto get = [&](Block& block) {
@@ -406,11 +398,7 @@ void AimedStatements::short_while(Block& out, bool leaves) {
 
 void AimedStatements::short_for(Block& out, Op exit) {
   const ScalarType type = arithmetic();
-  Statement sum = make(Op::local, type);
-  sum.index = k_.local_count++;
-  sum.immediate = 1;
-  const std::uint32_t id = sum.index;
-  out.statements.push_back(std::move(sum));
+  const std::uint32_t id = local(out, type);
   const ValueId low = number(out, static_cast<std::int64_t>(c_.below(3)) - 1);
   const ValueId high = c_.chance(2) && !uniform_loops_ ? index_below(out, 6)
                                                        : number(out, static_cast<std::int64_t>(c_.below(7)));

@@ -194,11 +194,7 @@ void AimedStatements::keep(Block& out, ValueId value, ScalarType type, Shape sha
 }
 
 ValueId AimedStatements::through_variable(Block& out, ValueId value, ScalarType type) {
-  Statement local = make(Op::local, type);
-  local.index = k_.local_count++;
-  local.immediate = 1;
-  const std::uint32_t id = local.index;
-  out.statements.push_back(std::move(local));
+  const std::uint32_t id = local(out, type);
   Statement set = make(Op::set, type);
   set.index = id;
   set.operands = {value};

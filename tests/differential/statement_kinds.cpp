@@ -53,7 +53,9 @@ class Collector {
         if (size_of(s.type) < 4) kinds_.set(narrow_shared_atomic_kind);
         break;
       case Op::barrier:
-        kinds_.set(kind_of(s.op));
+        kinds_.set(s.immediate == 0           ? kind_of(s.op)
+                   : group_threads_ % 64 == 0 ? wave_barrier_kind
+                                              : subgroup_barrier_kind);
         if (branches_ != 0) kinds_.set(barrier_in_branch_kind);
         if (loops_ != 0) kinds_.set(barrier_in_loop_kind);
         break;
@@ -148,8 +150,9 @@ class Collector {
 
 bool is_kind(Kind kind) noexcept {
   // Kinds of their own stand for functions and atomics. No form of code treats the numbers and failures of
-  // repetitions in its own way; chains have them.
-  for (const Op op : {Op::math, Op::atomic, Op::shared_atomic, Op::threads, Op::repetition, Op::failed})
+  // repetitions in its own way; chains have them. Tasks contain no algorithms.
+  for (const Op op :
+       {Op::math, Op::atomic, Op::shared_atomic, Op::threads, Op::repetition, Op::failed, Op::algorithm})
     if (kind == static_cast<Kind>(op)) return false;
   return true;
 }
@@ -179,6 +182,8 @@ std::string kind_name(Kind kind) {
   if (kind == ended_thread_kind) return "thread ended before a barrier";
   if (kind == wave_shuffle_kind) return "shuffle in whole waves";
   if (kind == wave_ballot_kind) return "ballot in whole waves";
+  if (kind == wave_barrier_kind) return "barrier of a sub-group in whole waves";
+  if (kind == subgroup_barrier_kind) return "barrier of a sub-group";
   if (kind == narrow_atomic_kind) return "atomic on 1 or 2 bytes";
   if (kind == narrow_shared_atomic_kind) return "shared_atomic on 1 or 2 bytes";
   return kind == vector_kind ? "vec" : "mat";

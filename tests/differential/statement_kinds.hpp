@@ -39,7 +39,9 @@ inline constexpr Kind ended_thread_kind = kept_array_kind + 1;  ///< that no bar
 inline constexpr Kind narrow_shared_atomic_kind = ended_thread_kind + 1;
 inline constexpr Kind wave_shuffle_kind = narrow_shared_atomic_kind + 1;  ///< in groups of whole waves of 64
 inline constexpr Kind wave_ballot_kind = wave_shuffle_kind + 1;           ///< likewise
-inline constexpr std::size_t kind_count = wave_ballot_kind + 1;
+inline constexpr Kind wave_barrier_kind = wave_ballot_kind + 1;           ///< of a sub-group, likewise
+inline constexpr Kind subgroup_barrier_kind = wave_barrier_kind + 1;      ///< in other groups
+inline constexpr std::size_t kind_count = subgroup_barrier_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 
@@ -61,7 +63,7 @@ constexpr bool is_group_kind(Kind kind) noexcept {
 }
 
 constexpr bool is_wave_kind(Kind kind) noexcept {
-  return kind == wave_shuffle_kind || kind == wave_ballot_kind;
+  return kind == wave_shuffle_kind || kind == wave_ballot_kind || kind == wave_barrier_kind;
 }
 
 /// False for the numbers of math and atomic operations, which are split into several kinds.

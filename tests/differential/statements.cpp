@@ -226,6 +226,15 @@ void RandomStatements::atomic(Block& out, const Place& place) {
 
 // ---- locals, asserts
 
+std::uint32_t RandomStatements::local(Block& out, ScalarType type) {
+  Statement s = make(Op::local, type);
+  s.index = k_.local_count++;
+  s.immediate = 1;
+  const std::uint32_t id = s.index;
+  out.statements.push_back(std::move(s));
+  return id;
+}
+
 void RandomStatements::declare(Block& out) {
   Statement s = make(Op::local, any_type());
   s.index = k_.local_count++;
@@ -273,11 +282,7 @@ void RandomStatements::assertion(Block& out) {
 // ---- control
 
 void RandomStatements::choice(Block& out, ScalarType type, ValueId number_given) {
-  Statement variable = make(Op::local, type);
-  variable.index = k_.local_count++;
-  variable.immediate = 1;
-  const std::uint32_t id = variable.index;
-  out.statements.push_back(std::move(variable));
+  const std::uint32_t id = local(out, type);
   const auto set = [&](Block& block) {
     Statement s = make(Op::set, type);
     s.index = id;
@@ -348,11 +353,7 @@ void RandomStatements::for_(Block& out, Place place) {
 
 // The loop counts its iterations, so that it terminates.
 void RandomStatements::while_(Block& out, Place place) {
-  Statement counter = make(Op::local, ScalarType::i32);
-  counter.index = k_.local_count++;
-  counter.immediate = 1;
-  const std::uint32_t id = counter.index;
-  out.statements.push_back(std::move(counter));
+  const std::uint32_t id = local(out, ScalarType::i32);
   const auto count = [&](Block& block) {
     Statement get = make(Op::get, ScalarType::i32);
     get.index = id;

@@ -14,6 +14,9 @@ class RandomStatements : protected RandomOperations {
  protected:
   explicit RandomStatements(Choices& choices) : RandomOperations(choices) {}
 
+  /// Declares a variable. Returns its number.
+  std::uint32_t local(Block& out, ScalarType type);
+
   struct Place {
     bool loop = false;      // inside while or for
     bool parallel = false;  // inside parallel or reduce

@@ -180,6 +180,63 @@ TEST(Jumps, BreakCannotLeaveAParallelLoop) {
   EXPECT_THAT(text, testing::HasSubstr("use continue_() to end this iteration, or a for_ loop"));
 }
 
+TEST(Jumps, BreakLeavesASequentialLoopOverOneRangeOnly) {
+  EXPECT_THAT(body_of([](View<float> x) {
+                range_for(x.size(),
+                          [&](Index i) { range_for(9, [&](Index) { if_(x[i] > 0, [&] { break_(); }); }); });
+              }),
+              testing::HasSubstr("break\n"));
+  std::string text = refusal([](View<float> x) {
+    for_(0, 3, [&](Index) { for_(0, x.size(), [&](Index i) { x[i] = 1; }); });
+    range_for(x.size(),
+              [&](Index i) { range_for(3, 4, [&](Index, Index) { if_(x[i] > 0, [&] { break_(); }); }); });
+  });
+  // Outside the macro, whose arguments are numbered differently by compilers.
+  const std::string nested = line(-3);
+  EXPECT_THAT(text,
+              testing::HasSubstr(nested + ": break_ cannot leave the range_for over several ranges at " +
+                                 nested + ": use continue_() to end this iteration, or for_ loops"));
+  text = refusal([](View<float> x) {
+    range_for(x.size(), [&](Index i) {
+      x[i] = reduce_sum(9, [&](Index j) {
+        if_(j == 3, [&] { break_(); });
+        return x[j];
+      });
+    });
+  });
+  EXPECT_THAT(text, testing::HasSubstr(line(-5) + ": break_ cannot leave the reduction at " + line(-6)));
+}
+
+TEST(Jumps, AreNotInConditions) {
+  const std::string text = refusal([](View<float> x) {
+    for_(0, 9, [&](Index i) {
+      while_(
+          [&] {
+            continue_();
+            return x[i] > 0;
+          },
+          [&] { x[i] = 0; });
+    });
+  });
+  const std::string jump = line(-6), loop = line(-8);
+  EXPECT_THAT(text, testing::HasSubstr(jump + ": continue_ is in the condition of the while_ at " + loop +
+                                       ": it belongs in the body"));
+}
+
+TEST(Branches, TheConditionOfElseIfHasNoReduction) {
+  const std::string text = refusal([](View<float> x) {
+    range_for(x.size(), [&](Index i) {
+      if_(x[i] > 0, [&] { x[i] = 1; }).else_if(reduce_any(9, [&](Index j) { return x[j] > 1; }), [&] {
+        x[i] = 2;
+      });
+    });
+  });
+  const std::string message =
+      "the condition of else_if has a branch, a loop, a reduction or a local variable";
+  EXPECT_THAT(text, testing::HasSubstr(line(-7) + ": " + message));
+  EXPECT_EQ(text.find(message), text.rfind(message)) << text;
+}
+
 TEST(Jumps, ContinueEndsAnIterationOfAParallelLoop) {
   EXPECT_THAT(body_of([](View<float> x) {
                 range_for(x.size(), [&](Index i) {

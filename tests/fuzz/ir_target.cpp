@@ -3,12 +3,14 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
 #include <weir/error.hpp>
 
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
 #include "passes/plan.hpp"
+#include "passes/split_algorithms.hpp"
 #include "random_kernel.hpp"
 #include "require.hpp"
 
@@ -35,9 +37,14 @@ void exercise(const ir::Kernel& kernel) {
   require(ir::verify(back).empty(), "the parsed kernel breaks a rule", text);
   const std::string located = ir::print(back, true);
   require(ir::print(ir::parse(located), true) == located, "locations do not read back", located);
-  plan(kernel, text, 8);
-  plan(kernel, text, 8, {passes::Fusion::shared_index, {.no_alias = true, .index32 = true}});
-  plan(back, text, 16);
+  for (const auto& step : passes::split_at_algorithms(kernel).steps) {
+    const auto* const part = std::get_if<ir::Kernel>(&step);
+    if (!part) continue;
+    require(ir::verify(*part).empty(), "a part of a kernel with algorithms breaks a rule", text);
+    plan(*part, text, 8);
+    plan(*part, text, 8, {passes::Fusion::shared_index, {.no_alias = true, .index32 = true}});
+    plan(*part, text, 16);
+  }
 }
 
 }  // namespace

@@ -77,7 +77,9 @@ TEST(RoundTrip, KernelsThatAreReadBackAreSound) {
 }
 
 TEST(RoundTrip, KernelsOfTheCorpusReadBackToTheSameBytes) {
-  for (const auto& path : files_of("tests/ir/kernels")) {
+  auto paths = files_of("tests/ir/kernels");
+  for (const auto& path : files_of("tests/ir/kernels_with_algorithms")) paths.push_back(path);
+  for (const auto& path : paths) {
     SCOPED_TRACE(path.string());
     const ir::Kernel kernel = ir::parse(read_file(path), path.string());
     ir::verify_or_throw(kernel);

@@ -71,6 +71,42 @@ TEST(DebugLaunch, OfSeveralThreadsOnOneStreamLosesNoWork) {
   EXPECT_EQ(x.to_host(stream), std::vector<std::int32_t>(100, threads * launches));
 }
 
+TEST(DebugLaunch, BesideOrdinaryOnesOnOneStreamLosesNoWork) {
+  const auto body = [](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] += 1; }); };
+  const Kernel debugged{"debugged", body, {.debug = true}}, ordinary{"ordinary", body};
+  const Stream stream = tested().create_stream();
+  auto x = tested().array<std::int32_t>(stream, 100);
+  x.fill(stream, 0);
+  constexpr int launches = 300;
+  on_threads(2, [&](int thread) {
+    for (int i = 0; i < launches; ++i) (thread == 0 ? debugged : ordinary)(stream, x);
+  });
+  EXPECT_EQ(x.to_host(stream), std::vector<std::int32_t>(100, 2 * launches));
+}
+
+// Another stream writes the other half of the array between the copies of the debugged launch.
+TEST(DebugLaunch, KeepsWhatOtherStreamsWriteMeanwhile) {
+  const Kernel half{"half",
+                    [](View<std::int32_t> x) { range_for(x.size() / 2, [&](Index i) { x[i * 2] += 1; }); },
+                    {.debug = true}};
+  const Kernel others{
+      "others", [](View<std::int32_t> x) { range_for(x.size() / 2, [&](Index i) { x[i * 2 + 1] += 1; }); }};
+  const Stream first = tested().create_stream(), second = tested().create_stream();
+  const auto x = tested().array<std::int32_t>(first, 1000);
+  x.fill(first, 0);
+  first.synchronize();
+  constexpr int launches = 200;
+  on_threads(2, [&](int thread) {
+    for (int i = 0; i < launches; ++i)
+      if (thread == 0)
+        half(first, x);
+      else
+        others(second, x);
+  });
+  second.synchronize();
+  EXPECT_THAT(x.to_host(first), testing::Each(launches));
+}
+
 // New arrays are filled with a pattern in the order of the stream that they are created on.
 TEST(DebugLaunch, KeepsWhatAnotherStreamWritesToANewArray) {
   const Kernel slow{"debugged", [](View<float> x) { x[0] = 1; }, {.debug = true}};
@@ -241,12 +277,38 @@ TEST(DebugLaunch, CanBeSwitchedOnAndOff) {
   EXPECT_NO_THROW(root(x));
 }
 
-TEST(DebugLaunch, IsRefusedInAGraph) {
-  const Kernel root{"root", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = sqrt(x[i]); }); },
-                    debugged};
-  auto x = upload(ramp<float>(4));
+TEST(DebugLaunch, RunsInEachRunOfAGraph) {
+  const Kernel root{"root", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = sqrt(x[i]); }); }};
+  const Kernel add{"add",
+                   [](View<float> x, Value<float> a) { range_for(x.size(), [&](Index i) { x[i] += a; }); }};
+  const Stream stream = tested().create_stream();
+  auto x = tested().array<float>(stream, 4), y = tested().array<float>(stream, 4);
   GraphBuilder builder(tested());
-  EXPECT_EQ(thrown_by([&] { builder.launch(root, x); }).code(), ErrorCode::unsupported);
+  builder.fill(x, 16.0f);
+  builder.parallel([&] { builder.launch(root, x); }, [&] { builder.fill(y, 2.0f); });
+  const auto adding = builder.launch(add, x, 1.0f);
+  builder.copy(y, x);
+  Graph graph = builder.build();
+  graph.launch(stream);
+  EXPECT_EQ(y.to_host(stream), std::vector<float>(4, 5));
+  root.program().debug();
+  graph.launch(stream);
+  EXPECT_EQ(stream.last_launch().why_no_graph, WhyNoGraph::debugged);
+  EXPECT_EQ(y.to_host(stream), std::vector<float>(4, 5));
+  add.program().debug();
+  graph.update(adding, x, -5.0f);
+  graph.launch(stream);
+  EXPECT_EQ(y.to_host(stream), std::vector<float>(4, -1));
+  GraphBuilder again(tested());
+  again.launch(root, y);
+  const Graph fails = again.build();
+  EXPECT_THAT(error_of([&] { fails.launch(stream); }), HasSubstr("kernel 'root': NaN"));
+  EXPECT_EQ(y.to_host(stream), std::vector<float>(4, -1));
+  root.program().debug(false);
+  add.program().debug(false);
+  graph.launch(stream);
+  EXPECT_NE(stream.last_launch().why_no_graph, WhyNoGraph::debugged);
+  EXPECT_EQ(y.to_host(stream), std::vector<float>(4, -1));
 }
 
 // ---- WEIR_DEBUG

@@ -107,25 +107,25 @@ TYPED_TEST(Factorizations, ByLuSolve) {
       for (std::size_t c = 0; c < n; ++c) {
         (c < r ? l : u)(r, c) = f.factors(r, c);
         permuted(r, c) = a[i](static_cast<std::size_t>(f.rows[r]), c);
-        EXPECT_LE(std::abs(l(r, c)), 1) << "pivots are the largest entries of their columns";
+        EXPECT_LE(abs(l(r, c)), 1) << "pivots are the largest entries of their columns";
       }
     }
     const auto difference = minus(times(l, u), permuted);
     auto sizes = [](WideMat<n, n> m) {
-      for (Wide& e : m.data) e = std::abs(e);
+      for (Wide& e : m.data) e = abs(e);
       return m;
     };
     bound = times(sizes(l), sizes(u));
     for (std::size_t e = 0; e < n * n; ++e)
-      EXPECT_LE(std::abs(difference.data[e]), n * epsilon<T> * bound.data[e]) << "entry " << e;
+      EXPECT_LE(abs(difference.data[e]), n * epsilon<T> * bound.data[e]) << "entry " << e;
     const auto residual = minus(times(wide(a[i]), wide(got_x[i])), wide(b[i]));
     Wide limit = row_norm(bound) * size_of_matrix(wide(got_x[i]));
     EXPECT_LE(size_of_matrix(residual), 3 * n * epsilon<T> * limit);
     EXPECT_LE(error_of_solution(a[i], b[i], got_x[i]), 4 * n);
     const auto [inverse, exact] = inverted(wide(a[i]));
     if (!std::isnormal(static_cast<T>(exact))) continue;
-    EXPECT_LE(std::abs(got_more[i][0] - exact),
-              n * epsilon<T> * row_norm(wide(a[i])) * row_norm(inverse) * std::abs(exact));
+    EXPECT_LE(abs(got_more[i][0] - exact),
+              n * epsilon<T> * row_norm(wide(a[i])) * row_norm(inverse) * abs(exact));
   }
 }
 
@@ -182,7 +182,7 @@ TYPED_TEST(Factorizations, OfPositiveDefiniteMatricesSolve) {
   std::vector<M> a{converted<T>(one<n>())};
   for (int i = 0; i < 12; ++i) {
     Vec<Wide, n> values{};
-    for (std::size_t k = 0; k < n; ++k) values[k] = std::pow(10.0L, random.uniform() * 1.5L);
+    for (std::size_t k = 0; k < n; ++k) values[k] = pow(Wide(10), random.uniform() * 1.5L);
     M m = converted<T>(random.symmetric<n>(values));
     for (std::size_t r = 0; r < n; ++r) {  // never read
       for (std::size_t c = r + 1; c < n; ++c) m(r, c) = std::numeric_limits<T>::quiet_NaN();
@@ -214,9 +214,9 @@ TYPED_TEST(Factorizations, OfPositiveDefiniteMatricesSolve) {
     const auto of_ldl = times(times(wide(g.lower), diagonal(g.diagonal)), transposed(wide(g.lower)));
     for (std::size_t r = 0; r < n; ++r) {
       for (std::size_t c = 0; c < n; ++c) {
-        const Wide limit = (n + 2) * epsilon<T> * std::sqrt(Wide(full(r, r)) * full(c, c));
-        EXPECT_LE(std::abs(product(r, c) - full(r, c)), limit) << r << ", " << c;
-        EXPECT_LE(std::abs(of_ldl(r, c) - full(r, c)), limit) << r << ", " << c;
+        const Wide limit = (n + 2) * epsilon<T> * sqrt(Wide(full(r, r)) * full(c, c));
+        EXPECT_LE(abs(product(r, c) - full(r, c)), limit) << r << ", " << c;
+        EXPECT_LE(abs(of_ldl(r, c) - full(r, c)), limit) << r << ", " << c;
         EXPECT_TRUE(c <= r || f.lower(r, c) == 0);
       }
     }

@@ -263,6 +263,115 @@ TEST(GroupsDebugged, AMissingBarrierIsFound) {
               testing::AnyOf(testing::HasSubstr("race on element"), testing::HasSubstr("before a thread")));
 }
 
+/// Each thread reads the element of its sub-group's thread `by` positions further, in sub-groups of 16
+/// threads, after a barrier of sub-groups of `Width`.
+template <std::uint32_t Width>
+Kernel<void(View<std::int32_t>)> within_subgroups(std::int32_t by) {
+  return Kernel{"within_subgroups",
+                with_constants([by](View<std::int32_t> x) {
+                  group_for(groups(x.size() / 32), threads<32>, [&](Index g, Index t) {
+                    Shared<std::int32_t, 32> s;
+                    const Index other = t / 16 * 16 + (t + by) % 16;
+                    Var<std::int32_t> v = x[g * 32 + t];
+                    for (int round = 0; round < 3; ++round) {
+                      s[t] = v + 1;
+                      subgroup_barrier<Width>();
+                      v = s[other];
+                      subgroup_barrier<Width>();
+                    }
+                    x[g * 32 + t] = v;
+                  });
+                }),
+                {.debug = true}};
+}
+
+TEST(GroupsDebugged, BarriersOfSubgroupsSeparateTheAccessesOfTheirThreadsOnly) {
+  const auto x = tested().array<std::int32_t>(128);
+  x.fill(3);
+  EXPECT_EQ(failure_of(within_subgroups<16>(15), x), "");
+  EXPECT_EQ(x.to_host(), std::vector<std::int32_t>(128, 6));
+  EXPECT_EQ(failure_of(within_subgroups<32>(7), x), "");
+  EXPECT_EQ(failure_of(within_subgroups<8>(0), x), "");
+  EXPECT_THAT(failure_of(within_subgroups<8>(8), x),
+              testing::AnyOf(testing::HasSubstr("race on element"), testing::HasSubstr("before a thread")));
+  EXPECT_THAT(failure_of(within_subgroups<1>(1), x),
+              testing::AnyOf(testing::HasSubstr("race on element"), testing::HasSubstr("before a thread")));
+}
+
+// Sub-groups 0 and 1 have read the element; a barrier of sub-group 0 does not order it after sub-group 1.
+TEST(GroupsDebugged, RacesWithOneOfSeveralReadersAreFound) {
+  const auto x = tested().array<std::int32_t>(64);
+  x.fill(3);
+  const auto writes = [&](std::int32_t reader) {
+    return Kernel{"writes",
+                  with_constants([reader](View<std::int32_t> x) {
+                    group_for(groups(1), threads<64>, [&](Index, Index t) {
+                      Shared<std::int32_t, 1> s;
+                      if_(t == 0, [&] { s[0] = 1; });
+                      barrier();
+                      if_((t < 8) | (t == reader), [&] { x[t] = s[0]; });
+                      subgroup_barrier<8>();
+                      if_(t == 2, [&] { s[0] = 2; });
+                    });
+                  }),
+                  {.debug = true}};
+  };
+  EXPECT_EQ(failure_of(writes(7), x), "");
+  for (const std::int32_t reader : {8, 16, 63})
+    EXPECT_THAT(failure_of(writes(reader), x), testing::HasSubstr("race on element 0 of a shared array"));
+}
+
+// As in an array: any integers, whose position in the source a failure names.
+TEST(Groups, SharedArraysOfSeveralDimensionsTakeAnyIntegers) {
+  const auto kernel = [](bool debug) {
+    return Kernel{"indices",
+                  [](View<std::int32_t> x, Value<std::int32_t> n) {
+                    group_for(groups(1), threads<8>, [&](Index, Index t) {
+                      Shared<std::int32_t, 4, 2> s;
+                      s(t / 2, cast<std::int32_t>(t) % 2) = cast<std::int32_t>(t);
+                      barrier();
+                      x[t] = s(n, 1);
+                    });
+                  },
+                  {.check_bounds = !debug, .debug = debug}};
+  };
+  const auto x = tested().array<std::int32_t>(8);
+  for (const bool debug : {false, true}) {
+    kernel(debug)(x, 3);
+    EXPECT_EQ(x.to_host(), std::vector<std::int32_t>(8, 7));
+    const Error error = thrown_by([&] {
+      kernel(debug)(x, 4);
+      tested().synchronize();
+    });
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("index (9) is outside a shared array"),
+                                             testing::HasSubstr("group_rules_test.cpp")));
+  }
+  EXPECT_THAT(refusal([](View<float> x) {
+                group_for(groups(1), threads<8>, [&](Index, Index t) {
+                  Shared<float, 4, 2> s;
+                  s(1, t) = x[t];
+                  s(4, 0) = x[t];
+                });
+              }),
+              testing::HasSubstr("index 4 is outside this dimension of the Shared, which has 4 elements"));
+}
+
+// A CPU keeps the variables of all threads of a group.
+TEST(Groups, LargeLocalArraysAreRefusedWithTheirSize) {
+  if (tested().driver() != "cpu") GTEST_SKIP() << "for the CPU driver";
+  const Kernel kernel{"large", [](View<double> x) {
+                        group_for(groups(1), threads<1024>, [&](Index, Index t) {
+                          LocalArray<double, 1000> own;
+                          own[t % 1000] = 1;
+                          barrier();
+                          x[t] = own[t % 1000];
+                        });
+                      }};
+  const auto x = tested().array<double>(1024);
+  EXPECT_THAT(thrown_by([&] { kernel(x); }).what(),
+              testing::HasSubstr("the local arrays of all threads of a group take 8"));
+}
+
 TEST(GroupsDebugged, RacesBetweenGroupsAndUnwrittenElementsAndFailuresAreFound) {
   const auto x = tested().array<std::int32_t>(128);
   x.fill(3);

@@ -317,6 +317,88 @@ TYPED_TEST(SubGroups, Exchange) {
   EXPECT_EQ(found.to_host(), bits);
 }
 
+/// Each thread writes one component of an element that the next threads write, too, and adds to it.
+template <std::int64_t N, std::size_t M>
+void expect_components_of_shared_elements() {
+  const Kernel vectors{"vectors", [](View<std::int32_t> out) {
+                         group_for(groups(3), threads<N>, [&](Index g, Index t) {
+                           Shared<Vec<std::int32_t, M>, std::size_t(N) / M> s;
+                           const Index element = t / std::int64_t(M), component = t % std::int64_t(M);
+                           s[element][component] = cast<std::int32_t>(g * N + t);
+                           s[element][component] += 1;
+                           barrier();
+                           const Index other = N - 1 - t;
+                           out[g * N + t] = s[other / std::int64_t(M)][other % std::int64_t(M)];
+                         });
+                       }};
+  const Kernel matrices{"matrices", [](View<std::int32_t> out) {
+                          group_for(groups(3), threads<N>, [&](Index g, Index t) {
+                            Shared<Mat<std::int32_t, 2, M>, (std::size_t(N) + 2 * M - 1) / (2 * M)> s;
+                            const auto at = [&](const Index& i) {
+                              return s[i / std::int64_t(2 * M)](i / std::int64_t(M) % 2, i % std::int64_t(M));
+                            };
+                            at(t) = cast<std::int32_t>(g * N + t);
+                            at(t) += 1;
+                            barrier();
+                            out[g * N + t] = at(N - 1 - t);
+                          });
+                        }};
+  std::vector<std::int32_t> expected(3 * N);
+  for (std::int64_t i = 0; i < 3 * N; ++i) expected[std::size_t(i)] = std::int32_t(i / N * N + N - i % N);
+  EXPECT_EQ(run<std::int32_t>(vectors, 3 * N), expected) << N << " threads, Vec of " << M;
+  EXPECT_EQ(run<std::int32_t>(matrices, 3 * N), expected) << N << " threads, Mat of 2 x " << M;
+}
+
+TEST(Groups, ThreadsWriteDifferentComponentsOfOneElement) {
+  expect_components_of_shared_elements<64, 2>();
+  expect_components_of_shared_elements<48, 4>();
+  expect_components_of_shared_elements<96, 3>();
+  expect_components_of_shared_elements<128, 8>();
+}
+
+/// Each thread adds what the next ones of its sub-group have stored, round after round.
+template <std::uint32_t W, std::size_t N>
+void expect_rounds_within_subgroups() {
+  constexpr std::int64_t rounds = 5;
+  const Kernel kernel{"rounds", [](View<std::uint32_t> x) {
+                        group_for(groups(x.size() / N), threads<N>, [&](Index g, Index t) {
+                          Shared<std::uint32_t, N> s;
+                          const Index first = t / std::int64_t(W) * std::int64_t(W);
+                          Var<std::uint32_t> own = x[g * N + t];
+                          for_(0, rounds, [&](Index r) {
+                            s[t] = own;
+                            subgroup_barrier<W>();
+                            own += 3u * s[first + (t + r) % std::int64_t(W)];
+                            subgroup_barrier<W>();
+                          });
+                          x[g * N + t] = own;
+                        });
+                      }};
+  std::vector<std::uint32_t> values(8 * N);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::uint32_t(i * 2654435761u);
+  auto x = upload(values);
+  kernel(x);
+  for (std::size_t r = 0; r < std::size_t(rounds); ++r) {
+    const std::vector<std::uint32_t> before = values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t t = i % N, first = i - t + t / W * W;
+      values[i] += 3u * before[first + (t + r) % W];
+    }
+  }
+  EXPECT_EQ(x.to_host(), values) << "sub-groups of " << W << " in groups of " << N;
+}
+
+// In whole warps, where the barrier is an instruction of the warp, and in groups without them.
+TEST(Groups, BarriersOfSubgroups) {
+  expect_rounds_within_subgroups<32, 256>();
+  expect_rounds_within_subgroups<16, 64>();
+  expect_rounds_within_subgroups<8, 192>();
+  expect_rounds_within_subgroups<1, 64>();
+  expect_rounds_within_subgroups<8, 24>();
+  expect_rounds_within_subgroups<2, 6>();
+  expect_rounds_within_subgroups<32, 32>();
+}
+
 // A thread that ends early takes no further part, and no barrier waits for it.
 TEST(Groups, ThreadsThatEndEarlyPassBarriers) {
   const Kernel kernel{"ends", [](View<std::int32_t> x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quaternions, against rotation matrices and closed forms in long double.
+// Quaternions, against rotation matrices and closed forms in 50 decimal digits.
 #include "small_systems.hpp"
 
 namespace weir::test {
@@ -69,8 +69,8 @@ TYPED_TEST(Quaternions, TurnVectorsAsTheirMatricesDo) {
               4 * limit);
     EXPECT_LE(size_of_matrix(minus(rotation_of(got_product[i]), times(rotation_of(p[i]), rotation))), limit);
     // q or -q came back: the product is 1 or -1.
-    EXPECT_LE(std::abs(std::abs(Wide(got_back[i][3])) - 1), limit);
-    for (std::size_t c = 0; c < 3; ++c) EXPECT_LE(std::abs(Wide(got_back[i][c])), limit);
+    EXPECT_LE(abs(abs(Wide(got_back[i][3])) - 1), limit);
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_LE(abs(Wide(got_back[i][c])), limit);
   }
 }
 
@@ -97,7 +97,7 @@ TYPED_TEST(Quaternions, FromAxisAndAngleAndBetweenTwo) {
   kernel(upload(angles), upload(parts), q, between, other_way);
   const auto got_q = q.to_host(), got = between.to_host(), got_other = other_way.to_host();
   const auto about_axis = [](Wide angle) {
-    return WideMat<4, 1>{{0.6L * std::sin(angle / 2), 0, 0.8L * std::sin(angle / 2), std::cos(angle / 2)}};
+    return WideMat<4, 1>{{0.6L * sin(angle / 2), 0, 0.8L * sin(angle / 2), cos(angle / 2)}};
   };
   const Wide limit = 16 * epsilon<T>;
   for (std::size_t i = 0; i < angles.size(); ++i) {

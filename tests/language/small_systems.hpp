@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random and difficult small matrices, and references in long double whose errors are far below those of
-// float and double.
+// Random and difficult small matrices, and references in numbers of 50 decimal digits by MPFR, whose errors
+// are far below those of float and double.
 #pragma once
 
 #include <bit>
+#include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -14,7 +15,9 @@
 
 namespace weir::test {
 
-using Wide = long double;
+using Wide = boost::multiprecision::number<
+    boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
+    boost::multiprecision::et_off>;
 template <std::size_t R, std::size_t C>
 using WideMat = Mat<Wide, R, C>;
 
@@ -68,8 +71,7 @@ WideMat<R, C> minus(WideMat<R, C> a, const WideMat<R, C>& b) {
 template <std::size_t R, std::size_t C>
 Wide size_of_matrix(const WideMat<R, C>& m) {
   Wide size = 0;
-  for (const Wide x : m.data)
-    size = x != x ? std::numeric_limits<Wide>::infinity() : std::max(size, std::abs(x));
+  for (const Wide& x : m.data) size = x != x ? std::numeric_limits<Wide>::infinity() : std::max(size, abs(x));
   return size;
 }
 template <std::size_t N>
@@ -95,8 +97,8 @@ std::pair<WideMat<N, N>, Wide> inverted(WideMat<N, N> a) {
     Wide largest = -1;
     for (std::size_t r = 0; r < N; ++r) {
       for (std::size_t c = 0; c < N; ++c) {
-        if (used[r] || used[c] || std::abs(a(r, c)) <= largest) continue;
-        largest = std::abs(a(r, c)), row = r, column = c;
+        if (used[r] || used[c] || abs(a(r, c)) <= largest) continue;
+        largest = abs(a(r, c)), row = r, column = c;
       }
     }
     used[column] = true;
@@ -126,7 +128,7 @@ Wide row_norm(const WideMat<R, C>& m) {
   Wide norm = 0;
   for (std::size_t r = 0; r < R; ++r) {
     Wide sum = 0;
-    for (std::size_t c = 0; c < C; ++c) sum += std::abs(m(r, c));
+    for (std::size_t c = 0; c < C; ++c) sum += abs(m(r, c));
     norm = std::max(norm, sum);
   }
   return norm;
@@ -149,7 +151,7 @@ class RandomMatrices {
       for (int round = 0; round < 2; ++round) {
         for (std::size_t k = 0; k < c; ++k) subtract_projection(m, c, k);
       }
-      const Wide length = std::sqrt(product(m, c, c));
+      const Wide length = sqrt(product(m, c, c));
       for (std::size_t r = 0; r < R; ++r) m(r, c) /= length;
     }
     return m;
@@ -204,6 +206,6 @@ struct Sized {
   static constexpr std::size_t n = Size;
 };
 template <class T>
-inline constexpr Wide epsilon = std::numeric_limits<T>::epsilon();
+inline constexpr double epsilon = std::numeric_limits<T>::epsilon();
 
 }  // namespace weir::test

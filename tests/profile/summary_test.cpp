@@ -130,6 +130,58 @@ TEST_F(ProfileBytes, OfAtomicsAreReadAndWritten) {
   EXPECT_THAT(bytes(count, x, y), testing::ElementsAre(3 * 4 * n));
 }
 
+TEST_F(ProfileBytes, OfCopiesAndFills) {
+  const auto elements = device.array<Vec<float, 3>>(10);
+  std::vector<float> host(n);
+  const auto task = [](const TaskTime& time) { return time.kernel + ": " + time.task; };
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> sizes;
+  {
+    const Profile profile(device);
+    x.copy_from(std::span<const float>(host));
+    x.copy_to(std::span<float>(host));
+    y.copy_from(x);
+    y.fill(1.0f);
+    elements.fill(Vec<float, 3>{1, 2, 3});  // several fills and copies of the driver
+    y.slice(0, 0).fill(2.0f);               // nothing is submitted
+    device.synchronize();
+    for (const TaskTime& time : profile.results()) {
+      names.push_back(task(time));
+      sizes.push_back(time.bytes);
+    }
+  }
+  EXPECT_THAT(names, testing::ElementsAre("copy: to the device", "copy: to the host", "copy: on the device",
+                                          "fill: fill", "fill: fill"));
+  EXPECT_THAT(sizes, testing::ElementsAre(4 * n, 4 * n, 2 * 4 * n, 4 * n, 10 * 12));
+}
+
+TEST_F(ProfileBytes, OfCopiesAndFillsInAGraph) {
+  const auto elements = device.array<Vec<float, 3>>(10);
+  std::vector<float> host(n);
+  GraphBuilder builder(device);
+  builder.copy_from(x, host);
+  builder.copy_to(x, host);
+  builder.copy(y, x);
+  builder.fill(y, 1.0f);
+  builder.fill(elements, Vec<float, 3>{1, 2, 3});
+  builder.fill(y.slice(0, 0), 2.0f);
+  const Graph graph = builder.build();
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> sizes;
+  {
+    const Profile profile(device);
+    graph.launch(device.default_stream());
+    device.synchronize();
+    for (const TaskTime& time : profile.results()) {
+      names.push_back(time.kernel + ": " + time.task);
+      sizes.push_back(time.bytes);
+    }
+  }
+  EXPECT_THAT(names, testing::ElementsAre("copy: to the device", "copy: to the host", "copy: on the device",
+                                          "fill: fill", "fill: fill"));
+  EXPECT_THAT(sizes, testing::ElementsAre(4 * n, 4 * n, 2 * 4 * n, 4 * n, 10 * 12));
+}
+
 TEST_F(ProfileBytes, AreTheSameInAGraph) {
   Kernel triad{"triad", [](View<float> a, View<float> b, View<float> c) {
                  range_for(a.size(), [&](Index i) { a[i] = b[i] + 3.0f * c[i]; });

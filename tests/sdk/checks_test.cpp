@@ -5,6 +5,8 @@
 #include <weir/sdk/checks.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -160,6 +162,18 @@ TEST_F(Checks, CodeAndLayouts) {
   EXPECT_STREQ(object.format, "");
   asked.size = 0;
   invalid(weir_check_code_object(&asked, &object, &status), "object.data is null or object.size is 0");
+
+  asked.size = 4;
+  refused(weir_check_whole_elf(&asked, &status), WEIR_ERROR_CODE_OBJECT,
+          "is cut short: it has 4 bytes, and its ELF header of 64");
+  invalid(weir_check_whole_elf(nullptr, &status), "object is null");
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string program{std::istreambuf_iterator<char>(file), {}};
+  asked.data = program.data();
+  asked.size = program.size();
+  accepted(weir_check_whole_elf(&asked, &status));
+  asked.size -= 1;
+  refused(weir_check_whole_elf(&asked, &status), WEIR_ERROR_CODE_OBJECT, "is cut short");
 
   weir_parameter parameters[2] = {};
   parameters[0].size = 8;

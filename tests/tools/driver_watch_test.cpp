@@ -103,6 +103,20 @@ TEST(DriverWatch, TestsEachVersionOfTheLibraryUntilItIsInterrupted) {
   EXPECT_EQ(watching.interrupt(), 0);
 }
 
+TEST(DriverWatch, TakesRangesOfLevels) {
+  const auto refused = [](const char* levels) {
+    const ProgramResult result =
+        run_program({tool(), "driver", "watch", "/no/such/folder/driver.so", "--level", levels});
+    EXPECT_EQ(result.status, 2) << levels;
+    return result.err;
+  };
+  for (const char* levels : {"0", "8", "2-4", "3-3"})
+    EXPECT_THAT(refused(levels), testing::HasSubstr("is in no folder that exists")) << levels;
+  for (const char* levels : {"9", "4-2", "0-9", "", "1-", "one"})
+    EXPECT_THAT(refused(levels), testing::HasSubstr("expected a level from 0 to 8, or a range such as 2-4"))
+        << levels;
+}
+
 TEST(DriverWatch, RefusesAPathInNoFolder) {
   const ProgramResult result = run_program({tool(), "driver", "watch", "/no/such/folder/driver.so"});
   EXPECT_EQ(result.status, 2);

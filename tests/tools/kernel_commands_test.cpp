@@ -52,6 +52,24 @@ kernel "first_component"
 }
 )";
 
+constexpr const char* sorted_text = R"(weir-ir 1
+kernel "sorted"
+  param @x : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %x = load @x[%i] : f32
+    %negative = neg %x : f32
+    store @x[%i], %negative
+  }
+  algorithm.sort.ascending @x
+  %f = load @x[%zero] : f32
+  %one = const 1 : i64
+  store @x[%one], %f
+}
+)";
+
 class KernelCommands : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
@@ -178,6 +196,21 @@ TEST_F(KernelCommands, ComponentsOfVectorsAreTheLastDimension) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(read_npy(path("out.npy")).shape, (std::vector<std::int64_t>{2, 2}));
   EXPECT_EQ(read_array<double>("out.npy"), (std::vector<double>{2, 5, 8, 11}));
+}
+
+TEST_F(KernelCommands, AlgorithmsRunAndAreNotCompiled) {
+  const std::string kernel = write("sorted.weir", sorted_text);
+  write_array<float>("x.npy", ScalarType::f32, {3, 7, 5}, {3});
+  const ProgramResult run = run_program({tool(), "run", kernel, "--arg", "x=@" + path("x.npy"), "--out",
+                                         "x=" + path("out.npy"), "--device", "cpu"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(read_array<float>("out.npy"), (std::vector<float>{-7, -7, -3}));
+  const ProgramResult compiled = run_program({tool(), "compile", kernel, "-o", path("sorted.so")});
+  EXPECT_EQ(compiled.status, 1);
+  EXPECT_THAT(compiled.err, HasSubstr("kernel 'sorted' contains algorithms, which only Weir submits"));
+  EXPECT_FALSE(std::filesystem::exists(path("sorted.so")));
+  const ProgramResult text = run_program({tool(), "compile", kernel, "--emit", "ir", "-o", "-"});
+  EXPECT_THAT(text.out, HasSubstr("\n  algorithm.sort.ascending @x\n"));
 }
 
 TEST_F(KernelCommands, CompileWritesToStandardOutput) {

@@ -142,6 +142,21 @@ TEST_F(PackCommand, RunsWithoutTheCodeGenerator) {
   EXPECT_EQ(first_of("x.npy"), 2.0f);
 }
 
+// The code of the loop is in the pack, that of the scan is not.
+TEST_F(PackCommand, HoldsThePartsOfAKernelWithAlgorithms) {
+  std::string text = text_of("scanned", "add");
+  text.insert(text.rfind('}'), "  algorithm.inclusive_scan.sum @x, @x\n");
+  std::ofstream(folder / "scanned.weir") << text;
+  make("k.weirpack", {path("scanned.weir"), "--target", cpu});
+  const std::vector<std::string> run{"run",   path("k.weirpack"),  "--device", "cpu",
+                                     "--arg", "x=zeros:1000", "--out",    "x=" + path("x.npy")};
+  ASSERT_EQ(weir(run).status, 0);
+  EXPECT_EQ(first_of("x.npy"), 2.0f);
+  const ProgramResult result = bare(run);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("kernel 'inclusive_scan'"));
+}
+
 TEST_F(PackCommand, OneOfSeveralKernelsIsNamed) {
   make("k.weirpack", {path("twice.weir"), path("square.weir"), "--target", cpu});
   const ProgramResult several = weir({"run", path("k.weirpack"), "--arg", "x=zeros:10"});

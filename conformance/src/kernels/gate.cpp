@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/gate.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -46,6 +47,11 @@ LiveObjects<Gate*>& gates() {
 }
 
 }  // namespace
+
+std::size_t independent_streams(std::size_t most) {
+  if (info().kind == WEIR_DEVICE_CPU) return most;
+  return std::clamp<std::size_t>(info().recommended_streams / 2, 1, most);
+}
 
 void destroy_busy_streams(const Stream& held, const Memory& memory, std::size_t count) {
   const Event begin;

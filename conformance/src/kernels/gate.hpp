@@ -39,6 +39,11 @@ class Gate {
   std::shared_ptr<State> state_;
 };
 
+/// How many streams a test may use that must not wait for one another: `most`, or fewer on GPUs. These map
+/// streams to a limited number of queues. Streams that share a queue wait for one another, so half of the
+/// queues are left free.
+std::size_t independent_streams(std::size_t most);
+
 /// Creates `count` streams, each with a fill of 64 bytes of `memory` that waits for work of `held`, and
 /// destroys them. Returns when these fills have ended.
 void destroy_busy_streams(const Stream& held, const Memory& memory, std::size_t count);

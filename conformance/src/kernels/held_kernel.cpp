@@ -45,18 +45,21 @@ HeldKernel::HeldKernel() : flags_(Memory::of(unset)), result_(Memory::of(unset))
 
 HeldKernel::~HeldKernel() {
   release();
+  for (const Event& end : ends_) (void)result_of(table().event_synchronize, weir_event(end));
 }
 
-Arguments HeldKernel::arguments() const {
-  return conformance::arguments(flags_, result_, std::int64_t{2}, std::int64_t{0}, std::int64_t{1},
-                                meeting_rounds(kernel_));
+void HeldKernel::launched(const Stream& stream, const Arguments& arguments) const {
+  kernel_.launch(stream, arguments);
+  ends_.emplace_back();
+  ends_.back().record(stream);
 }
 
-void HeldKernel::launch(const Stream& stream, weir_allocation result) const {
+Arguments HeldKernel::arguments(weir_allocation result) const {
   Memory lent(result);
-  kernel_.launch(stream, conformance::arguments(flags_, lent, std::int64_t{2}, std::int64_t{0},
-                                                std::int64_t{1}, meeting_rounds(kernel_)));
+  const Arguments made = conformance::arguments(flags_, lent, std::int64_t{2}, std::int64_t{0},
+                                                std::int64_t{1}, meeting_rounds(kernel_));
   lent.release();
+  return made;
 }
 
 bool HeldKernel::starts() const {

@@ -11,7 +11,9 @@ namespace weir::conformance {
 std::int64_t meeting_rounds(const Kernel& meet);
 
 /// Arguments for the kernel "meet", and a stream of its own that watches and releases it. Throws Unsupported
-/// without CONCURRENT_STREAMS. Without a release the kernel ends after about patience().
+/// without CONCURRENT_STREAMS. Without a release the kernel ends after about patience(). The destructor waits
+/// for its launches, since the module is unloaded and memory freed then; a graph with its arguments must be
+/// done before.
 class HeldKernel {
  public:
   HeldKernel();
@@ -20,11 +22,12 @@ class HeldKernel {
   ~HeldKernel();
 
   const Kernel& kernel() const { return kernel_; }
-  Arguments arguments() const;
-  void launch(const Stream& stream) const { kernel_.launch(stream, arguments()); }
-  /// Launches it with memory of the caller, of at least 8 bytes, for its result, which it writes when it
-  /// ends.
-  void launch(const Stream& stream, weir_allocation result) const;
+  Arguments arguments() const { return arguments(result_); }
+  /// With memory of the caller, of at least 8 bytes, for its result, which it writes when it ends.
+  Arguments arguments(weir_allocation result) const;
+  void launch(const Stream& stream) const { launched(stream, arguments()); }
+  /// As arguments() with such memory.
+  void launch(const Stream& stream, weir_allocation result) const { launched(stream, arguments(result)); }
 
   /// Waits until the kernel runs. Returns false after twice patience().
   bool starts() const;
@@ -33,9 +36,12 @@ class HeldKernel {
   bool was_released() const;
 
  private:
+  void launched(const Stream& stream, const Arguments& arguments) const;
+
   const Kernel kernel_{"meet"};
   const Memory flags_, result_;
   const Stream control_;
+  mutable std::vector<Event> ends_;  ///< of the launches
 };
 
 /// Reads bytes through `control`, a stream that does not wait for the work under test.

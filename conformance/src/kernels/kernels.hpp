@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -123,6 +124,22 @@ inline std::optional<Kernel> kernel_if_any(const char* name) {
   } catch (const Unsupported&) {
     return std::nullopt;
   }
+}
+
+/// What the kernel iota writes: base, base + 1, ...
+inline std::vector<std::int64_t> iota_values(std::int64_t n, std::int64_t base) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(n));
+  std::iota(values.begin(), values.end(), base);
+  return values;
+}
+
+/// Runs iota and checks it.
+inline void expect_runs(const Kernel& iota, std::int64_t base) {
+  const Memory out(8 * 100);
+  const Stream stream;
+  iota.launch(stream, arguments(out, std::int64_t{100}, base));
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), iota_values(100, base));
 }
 
 /// What kernel_get_info returns for it.

@@ -128,7 +128,8 @@ class WEIR_API GraphBuilder {
   GraphBuilder& operator=(GraphBuilder&&) noexcept;
   ~GraphBuilder();
 
-  /// A launch of a kernel. Compiles it for the device if necessary.
+  /// A launch of a kernel. Compiles it for the device if necessary. A kernel with algorithms is recorded as
+  /// several calls; its node cannot be updated.
   template <class... P>
   GraphLaunch<void(P...)> launch(const Kernel<void(P...)>& kernel,
                                  const typename detail::KernelParameter<P>::Argument&... arguments) {
@@ -189,6 +190,19 @@ class WEIR_API GraphBuilder {
     return fill_bytes(to, &value);
   }
 
+  /// Fills with zero bytes.
+  GraphNode fill_zero(const AnyArrayView& to);
+  /// Keeps an array of any kind alive as long as the graph, such as one for values between its calls.
+  template <class Owner>
+    requires(!std::is_reference_v<Owner> && !std::is_const_v<Owner>)
+  void keep(Owner&& array) try {
+    keep_owner(std::make_shared<Owner>(std::move(array)));
+  } catch (...) {
+    detail::rethrow_as_error();
+  }
+
+  Device device() const;
+
   /// Calls each branch, which records its calls. Branches run at the same time, each in its own order. Calls
   /// recorded before `parallel` run before them; calls recorded after it run after all of them. A branch must
   /// not write an array that another branch accesses; Weir does not check that. They may contain `parallel`
@@ -225,6 +239,7 @@ class WEIR_API GraphBuilder {
         launch(program, std::span<const LaunchArgument>(detail::LaunchList<P...>(arguments...)), options));
   }
   void enter_branch(std::uint32_t index);
+  void keep_owner(std::shared_ptr<const void> owner);
   GraphNode fill_bytes(const AnyArrayView& to, const void* element);
   std::unique_ptr<detail::GraphState> state_;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 #include <weir/array.hpp>
 #include <weir/current_stream.hpp>
+#include <weir/dsl/algorithm.hpp>
 #include <weir/dsl/atomic.hpp>
 #include <weir/dsl/common.hpp>
 #include <weir/dsl/control.hpp>

@@ -22,7 +22,8 @@ enum class WhyNoGraph : std::uint8_t {
   updates_cost_more,  ///< automatic: too many nodes changed in each of the last launches
   no_slot,            ///< another thread launches it on this stream, or 16 busy streams do
   nothing_to_do,      ///< no task has an iteration
-  too_many_nodes      ///< a repeat submits more tasks than a driver graph should have
+  too_many_nodes,     ///< a repeat submits more tasks than a driver graph should have
+  debugged            ///< a kernel of a Graph is debugged, which runs it on the host
 };
 
 /// The reason as a sentence, for logs.

@@ -22,8 +22,9 @@ struct ProfileState;
 
 /// When one task ran. Times are the device's, in nanoseconds since the first task of the profile began.
 struct TaskTime {
-  std::string kernel;
-  /// Its symbol in the code object. A merged task adds the lines of its loops in brackets.
+  std::string kernel;  ///< or "copy" or "fill"
+  /// Its symbol in the code object. A merged task adds the lines of its loops in brackets. Of a copy, where
+  /// to: "to the device", "to the host", "on the device", "between devices".
   std::string task;
   std::uint32_t stream = 0;  ///< number of the stream on its device; leased streams are numbered too
   std::int32_t region = -1;  ///< region of the kernel or task list, -1 outside
@@ -32,7 +33,8 @@ struct TaskTime {
   double duration = 0;
   /// Estimate of the task's memory traffic: the loaded and the stored elements of each array, each at most
   /// the whole array. Conditional accesses count as executed, and an access in an inner loop counts as the
-  /// whole array. 0 if unknown, as for kernels of a Module.
+  /// whole array. 0 if unknown, as for kernels of a Module. Of copies and fills, the bytes that are read and
+  /// written on the device.
   std::uint64_t bytes = 0;
 };
 
@@ -84,8 +86,9 @@ WEIR_API void write_trace_file(const std::filesystem::path& path, std::string_vi
 }  // namespace detail
 
 /// While it lives, every task that this thread submits to `device` is timed with two events on the task's own
-/// stream. A profile costs two records per task and no synchronisation. Profiles nest; the innermost one of
-/// the device records. A profile belongs to the thread that made it; results() may be called from any thread.
+/// stream: tasks of kernels, and copies and fills of arrays. A profile costs two records per task and no
+/// synchronisation. Profiles nest; the innermost one of the device records. A profile belongs to the thread
+/// that made it; results() may be called from any thread.
 class WEIR_API Profile {
  public:
   /// Throws Error{unsupported} where the driver has no timed events.

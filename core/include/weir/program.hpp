@@ -116,7 +116,9 @@ class WEIR_API Program {
   /// first fault, and leaves the arrays unchanged. Faults are an index outside an array, a false assert, a
   /// race between two iterations, a read of memory that was never written, and a NaN computed from other
   /// numbers. Unwritten memory is recognised in arrays that were created after the first call of this
-  /// function. GraphBuilder refuses the program with Error{unsupported}.
+  /// function. A graph with a debugged kernel runs its calls one after the other. Of a kernel with
+  /// algorithms, the parts between them are debugged; algorithms run on the device, and what was done before
+  /// a fault stays.
   void debug(bool on = true) const;
 
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}

@@ -74,7 +74,7 @@ class RunScan {
 
 template <class T, class W = Word<T>>
 using RunsKernel = void(View<const std::uint32_t>, View<const T>, View<const std::int64_t>, View<T>, View<W>,
-                        View<W>, Value<std::int64_t>);
+                        View<W>, Value<std::int64_t>, Size);
 
 /// lead[r]: the values of range r before its first head. last[r]: those from its last head on.
 template <class T, class W = Word<T>>
@@ -84,12 +84,12 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
     return Kernel<RunsKernel<T>>(
         "reduce_by_key", with_constants([combine](View<const std::uint32_t> heads, View<const T> values,
                                                   View<const std::int64_t> counts, View<T> result,
-                                                  View<W> lead, View<W> last, Index size) {
-          const Index n = values.size();
+                                                  View<W> lead, View<W> last, Index size, Size used) {
           group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
             Tile<W> tile(t);
             GroupScan<std::int64_t> scan;
             RunScan<W, std::uint32_t> runs;
+            const Index n = elements_of(values.size(), used);
             const W neutral = identity<T>(combine);
             constexpr std::int64_t each = per_thread<W>;
             Var<std::int64_t> below = 0;
@@ -184,39 +184,40 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
               below = run + count[std::size_t(k)];
               append(std::size_t(k));
             }
-            if_(t == 0, [&] { result[total.begun - 1] = cast<T>(total.value); });
+            if_((t == 0) & (total.begun > 0), [&] { result[total.begun - 1] = cast<T>(total.value); });
           });
         }));
   });
 }
 
 template <class T, class W = Word<T>>
-void reduce_by_groups(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
+void reduce_by_groups(const Steps& steps, const AnyArrayView& keys, const AnyArrayView& values,
                       const AnyArrayView& result_keys, const AnyArrayView& result_values,
                       const AnyArrayView& count, Combine combine) {
-  const Chunks ranges = selection_ranges(stream, keys.size());
-  const Workspace memory(stream,
+  const Chunks ranges = selection_ranges(steps, keys.size());
+  const Workspace memory(steps,
                          {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(keys.size()))},
                           {element_type<std::int64_t>, ranges.count},
                           {element_type<W>, ranges.count},
                           {element_type<W>, ranges.count}});
   const Marks heads{memory[0], memory[1], ranges};
   const AnyArrayView lead = memory[2], last = memory[3];
-  submit_group_heads(stream, keys, heads);
-  submit_group_place(stream, as_words(keys), keys.size(), heads, as_words(result_keys), count, false,
+  submit_group_heads(steps, keys, heads);
+  submit_group_place(steps, as_words(keys), keys.size(), heads, as_words(result_keys), count, false,
                      "compact");
-  runs_kernel<T>(combine)(stream, heads.words, values, heads.counts, result_values, lead, last, ranges.size);
-  join_kernel<T>(combine)(stream, heads.counts, lead, last, result_values);
+  steps.launch(runs_kernel<T>(combine), heads.words, values, heads.counts, result_values, lead, last,
+               ranges.size, steps.size(values));
+  steps.launch(join_kernel<T>(combine), heads.counts, lead, last, result_values);
 }
 
 }  // namespace
 
-void submit_group_reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
+void submit_group_reduce_by_key(const Steps& steps, const AnyArrayView& keys, const AnyArrayView& values,
                                 const AnyArrayView& result_keys, const AnyArrayView& result_values,
                                 const AnyArrayView& count, Combine combine) {
   for_number_type(values.element().scalar, [&]<class T>(T) {
     if constexpr (std::integral<T>)
-      reduce_by_groups<T>(stream, keys, values, result_keys, result_values, count, combine);
+      reduce_by_groups<T>(steps, keys, values, result_keys, result_values, count, combine);
   });
 }
 

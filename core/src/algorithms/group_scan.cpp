@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "algorithms/groups.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
@@ -24,9 +25,10 @@ auto combined_by(Combine combine) {
 template <class T, class W>
 class ScannedTile {
  public:
-  ScannedTile(const View<const T>& x, const Index& thread, const Index& base, std::int64_t each,
-              Combine combine)
-      : own_(in_fours(thread, base, each)), n_(x.size()), both_(combined_by<W>(combine)) {
+  /// Of the first `n` elements of `x`.
+  ScannedTile(const View<const T>& x, const Index& n, const Index& thread, const Index& base,
+              std::int64_t each, Combine combine)
+      : own_(in_fours(thread, base, each)), n_(n), both_(combined_by<W>(combine)) {
     const W neutral = identity<T>(combine);
     const std::vector<Value<W>> values =
         loaded(own_, n_, neutral, [&](const Index& i) { return cast<W>(Value<T>(x[i])); });
@@ -67,17 +69,17 @@ class ScannedTile {
 };
 
 template <class T, class W = Word<T>>
-using RangeKernel = void(View<const T>, View<W>, Value<std::int64_t>);
+using RangeKernel = void(View<const T>, View<W>, Value<std::int64_t>, Size);
 
 template <class T, class W = Word<T>>
 const Kernel<RangeKernel<T>>& range_kernel(Combine combine) {
   static auto& cache = *new KernelCache<RangeKernel<T>>;
   return cache.get(static_cast<std::uint32_t>(combine), [&] {
     return Kernel<RangeKernel<T>>(
-        "scan_ranges", with_constants([combine](View<const T> x, View<W> sums, Index size) {
-          const Index n = x.size();
+        "scan_ranges", with_constants([combine](View<const T> x, View<W> sums, Index size, Size used) {
           group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
             GroupScan<W> scan;
+            const Index n = elements_of(x.size(), used);
             const W neutral = identity<T>(combine);
             const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
             const auto both = combined_by<W>(combine);
@@ -94,7 +96,7 @@ const Kernel<RangeKernel<T>>& range_kernel(Combine combine) {
 }
 
 template <class T, class W = Word<T>>
-using GroupScanKernel = void(View<const T>, View<const W>, View<T>, Value<std::int64_t>);
+using GroupScanKernel = void(View<const T>, View<const W>, View<T>, Value<std::int64_t>, Size);
 
 template <class T, class W = Word<T>>
 const Kernel<GroupScanKernel<T>>& scan_of_ranges_kernel(Combine combine, bool inclusive) {
@@ -102,9 +104,10 @@ const Kernel<GroupScanKernel<T>>& scan_of_ranges_kernel(Combine combine, bool in
   return cache.get(static_cast<std::uint32_t>(combine) * 2 + inclusive, [&] {
     return Kernel<GroupScanKernel<T>>(
         inclusive ? "inclusive_scan" : "exclusive_scan",
-        with_constants([=](View<const T> x, View<const W> sums, View<T> result, Index size) {
+        with_constants([=](View<const T> x, View<const W> sums, View<T> result, Index size, Size used) {
           group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
             GroupScan<W> scan;
+            const Index n = elements_of(x.size(), used);
             const W neutral = identity<T>(combine);
             const auto both = combined_by<W>(combine);
             Var<W> sum = neutral;
@@ -115,8 +118,8 @@ const Kernel<GroupScanKernel<T>>& scan_of_ranges_kernel(Combine combine, bool in
             Var<W> start = scan(t, sum, neutral, both).total;
             // With more elements per thread, fewer threads fit into a GPU's registers than hide the loads.
             constexpr std::int64_t each = 8, tile = each * group_size;
-            for_tiles_of(tile, g, size, x.size(), [&](Index base) {
-              const ScannedTile<T, W> scanned(x, t, base, each, combine);
+            for_tiles_of(tile, g, size, n, [&](Index base) {
+              const ScannedTile<T, W> scanned(x, n, t, base, each, combine);
               const auto [before, total] = scan.of_rows(t, scanned.of_row(), neutral, both, base / tile % 2);
               const Value<W> first = both(start, before);
               start = both(start, total);
@@ -128,12 +131,12 @@ const Kernel<GroupScanKernel<T>>& scan_of_ranges_kernel(Combine combine, bool in
 }
 
 template <class T>
-void scan_by_ranges(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
-                    Combine combine, bool inclusive) {
-  const Chunks ranges = group_ranges(stream.device(), x.size(), tile_size<Word<T>>);
-  const AnyArray sums = scratch(stream, element_type<Word<T>>, ranges.count);
-  if (ranges.count > 1) range_kernel<T>(combine)(stream, x, sums, ranges.size);
-  scan_of_ranges_kernel<T>(combine, inclusive)(stream, x, sums, result, ranges.size);
+void scan_by_ranges(const Steps& steps, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+                    bool inclusive, const AnyArrayView& used) {
+  const Chunks ranges = group_ranges(steps.device(), x.size(), tile_size<Word<T>>);
+  const AnyArrayView sums = steps.scratch(element_type<Word<T>>, ranges.count);
+  if (ranges.count > 1) steps.launch(range_kernel<T>(combine), x, sums, ranges.size, used);
+  steps.launch(scan_of_ranges_kernel<T>(combine, inclusive), x, sums, result, ranges.size, used);
 }
 
 /// Elements of a swept tile for each thread, and threads that look at an earlier tile each. For 256 Mi u32 on
@@ -152,7 +155,7 @@ Value<std::uint64_t> state_of(std::uint32_t kind, const Value<W>& combination) {
 }
 
 template <class T>
-using SweepKernel = void(View<const T>, View<T>, View<std::uint64_t>);
+using SweepKernel = void(View<const T>, View<T>, View<std::uint64_t>, Size);
 
 /// `numbers` are zero at first: the number of taken tiles, then the state of each tile.
 template <class T, class W = Word<T>>
@@ -161,7 +164,7 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
   return cache.get(static_cast<std::uint32_t>(combine) * 2 + inclusive, [&] {
     return Kernel<SweepKernel<T>>(
         inclusive ? "inclusive_scan" : "exclusive_scan",
-        with_constants([=](View<const T> x, View<T> result, View<std::uint64_t> numbers) {
+        with_constants([=](View<const T> x, View<T> result, View<std::uint64_t> numbers, Size used) {
           group_for(groups(numbers.size() - 1), threads<group_size>, [&](Index, Index t) {
             GroupScan<W> scan;
             const W neutral = identity<T>(combine);
@@ -175,7 +178,8 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
             });
             barrier();
             const Index tile = taken[0], state = tile + 1;
-            const ScannedTile<T, W> scanned(x, t, tile * swept_tile, swept, combine);
+            const Index n = elements_of(x.size(), used);
+            const ScannedTile<T, W> scanned(x, n, t, tile * swept_tile, swept, combine);
             const auto [before, total] = scan.of_rows(t, scanned.of_row(), neutral, both);
             const Value<std::uint64_t> published = state_of<W>(of_tile, total);
             if_(t == 0, [&] { atomic_or(numbers[state], published); });
@@ -216,23 +220,23 @@ const Kernel<SweepKernel<T>>& sweep_kernel(Combine combine, bool inclusive) {
 }
 
 template <class T>
-void scan_by_sweep(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
-                   Combine combine, bool inclusive) {
+void scan_by_sweep(const Steps& steps, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+                   bool inclusive, const AnyArrayView& used) {
   const auto tiles = static_cast<std::int64_t>((x.size() + swept_tile - 1) / swept_tile);
-  const AnyArray numbers = scratch(stream, element_type<std::uint64_t>, tiles + 1);
-  numbers.fill_zero(stream);
-  sweep_kernel<T>(combine, inclusive)(stream, x, result, numbers);
+  const AnyArrayView numbers = steps.scratch(element_type<std::uint64_t>, tiles + 1);
+  steps.fill_zero(numbers);
+  steps.launch(sweep_kernel<T>(combine, inclusive), x, result, numbers, used);
 }
 
 }  // namespace
 
-void submit_group_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
-                       Combine combine, bool inclusive) {
-  const bool sweeps = x.size() > swept_tile && groups_may_wait(stream.device());
+void submit_group_scan(const Steps& steps, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+                       bool inclusive, const AnyArrayView& used) {
+  const bool sweeps = x.size() > swept_tile && groups_may_wait(steps.device());
   for_number_type(x.element().scalar, [&]<class T>(T) {
     if constexpr (std::integral<T> && sizeof(T) <= 4)
-      if (sweeps) return scan_by_sweep<T>(stream, x, result, combine, inclusive);
-    if constexpr (std::integral<T>) scan_by_ranges<T>(stream, x, result, combine, inclusive);
+      if (sweeps) return scan_by_sweep<T>(steps, x, result, combine, inclusive, used);
+    if constexpr (std::integral<T>) scan_by_ranges<T>(steps, x, result, combine, inclusive, used);
   });
 }
 

@@ -10,19 +10,19 @@ namespace weir::algorithms {
 namespace {
 
 template <class T>
-using MarkKernel = void(View<const T>, View<std::uint32_t>, View<std::int64_t>, Value<std::int64_t>);
+using MarkKernel = void(View<const T>, View<std::uint32_t>, View<std::int64_t>, Value<std::int64_t>, Size);
 
 /// `flag` says which elements are marked, from the first of four, or one alone.
 template <class T, class Flag>
 const Kernel<MarkKernel<T>>& mark_kernel(const char* name, const Flag& flag) {
   static const auto& kernel = *new Kernel<MarkKernel<T>>(
       name, with_constants([flag](View<const T> x, View<std::uint32_t> marks, View<std::int64_t> counts,
-                                  Index size) {
+                                  Index size, Size used) {
         using Bits = Value<std::uint32_t>;
         constexpr std::int64_t fours = per_thread<std::uint32_t> / four, threads_of_word = row / four;
-        const Index n = x.size();
         group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
           GroupScan<std::uint32_t> scan;
+          const Index n = elements_of(x.size(), used);
           Var<std::uint32_t> count = 0u;
           const Bits own = cast<std::uint32_t>(lane<row>());
           for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
@@ -96,7 +96,7 @@ struct IsHead {
 
 template <class U>
 using PlaceKernel = void(View<const U>, View<const std::uint32_t>, View<const std::int64_t>, View<U>,
-                         View<std::int64_t>, Value<std::int64_t>);
+                         View<std::int64_t>, Value<std::int64_t>, Size);
 
 /// Moves elements of `words` words each.
 template <class U>
@@ -104,11 +104,11 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
   return Kernel<PlaceKernel<U>>(
       name,
       with_constants([=](View<const U> x, View<const std::uint32_t> marks, View<const std::int64_t> counts,
-                         View<U> result, View<std::int64_t> count, Index size) {
-        const Index n = x.size() / words;
+                         View<U> result, View<std::int64_t> count, Index size, Size used) {
         constexpr std::int64_t each = per_thread<std::uint32_t>;
         group_for(groups(counts.size()), threads<group_size>, [&](Index g, Index t) {
           GroupScan<std::int64_t> scan;
+          const Index n = elements_of(x.size() / words, used);
           const auto [before, all] = counted(g, t, counts, scan);
           Var<std::int64_t> start = before;
           const Value<std::int32_t> own = lane<row>();
@@ -150,52 +150,54 @@ Kernel<PlaceKernel<U>> place_kernel(const char* name, std::int64_t words, bool w
       }));
 }
 
-Workspace marks_memory(const StreamRef& stream, std::uint64_t n, const Chunks& ranges) {
-  return Workspace(stream, {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(n))},
-                            {element_type<std::int64_t>, ranges.count}});
+Workspace marks_memory(const Steps& steps, std::uint64_t n, const Chunks& ranges) {
+  return Workspace(steps, {{element_type<std::uint32_t>, mark_words(static_cast<std::int64_t>(n))},
+                           {element_type<std::int64_t>, ranges.count}});
 }
 
 }  // namespace
 
-Chunks selection_ranges(const StreamRef& stream, std::uint64_t n) {
-  return group_ranges(stream.device(), n, marked_tile);
+Chunks selection_ranges(const Steps& steps, std::uint64_t n) {
+  return group_ranges(steps.device(), n, marked_tile);
 }
 
-void submit_group_heads(const StreamRef& stream, const AnyArrayView& x, const Marks& marks) {
+void submit_group_heads(const Steps& steps, const AnyArrayView& x, const Marks& marks) {
   for_element_type(x.element().scalar, [&]<class T>(T) {
-    mark_kernel<T>("mark_heads", IsHead())(stream, x, marks.words, marks.counts, marks.ranges.size);
+    steps.launch(mark_kernel<T>("mark_heads", IsHead()), x, marks.words, marks.counts, marks.ranges.size,
+                 steps.size(x));
   });
 }
 
-void submit_group_place(const StreamRef& stream, const AnyArrayView& x, std::uint64_t elements,
-                        const Marks& marks, const AnyArrayView& result, const AnyArrayView& count,
-                        bool with_rest, const char* name) {
+void submit_group_place(const Steps& steps, const AnyArrayView& x, std::uint64_t elements, const Marks& marks,
+                        const AnyArrayView& result, const AnyArrayView& count, bool with_rest,
+                        const char* name) {
   for_word_type(x, [&]<class U>(U) {
     static auto& cache = *new KernelCache<PlaceKernel<U>>;
     const auto words = static_cast<std::int64_t>(x.size() / elements);
     const auto& kernel = cache.get(static_cast<std::uint32_t>(words) * 2 + with_rest,
                                    [&] { return place_kernel<U>(name, words, with_rest); });
-    kernel(stream, x, marks.words, marks.counts, result, count, marks.ranges.size);
+    steps.launch(kernel, x, marks.words, marks.counts, result, count, marks.ranges.size, steps.size(x));
   });
 }
 
-void submit_group_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
+void submit_group_select(const Steps& steps, const AnyArrayView& x, const AnyArrayView& keep,
                          const AnyArrayView& result, const AnyArrayView& count, bool with_rest) {
-  const Chunks ranges = selection_ranges(stream, x.size());
-  const Workspace memory = marks_memory(stream, x.size(), ranges);
+  const Chunks ranges = selection_ranges(steps, x.size());
+  const Workspace memory = marks_memory(steps, x.size(), ranges);
   const Marks marks{memory[0], memory[1], ranges};
-  mark_kernel<bool>("mark", IsTrue())(stream, keep, marks.words, marks.counts, ranges.size);
-  submit_group_place(stream, as_words(x), x.size(), marks, as_words(result), count, with_rest,
+  steps.launch(mark_kernel<bool>("mark", IsTrue()), keep, marks.words, marks.counts, ranges.size,
+               steps.size(keep));
+  submit_group_place(steps, as_words(x), x.size(), marks, as_words(result), count, with_rest,
                      with_rest ? "partition" : "compact");
 }
 
-void submit_group_unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
+void submit_group_unique(const Steps& steps, const AnyArrayView& x, const AnyArrayView& result,
                          const AnyArrayView& count) {
-  const Chunks ranges = selection_ranges(stream, x.size());
-  const Workspace memory = marks_memory(stream, x.size(), ranges);
+  const Chunks ranges = selection_ranges(steps, x.size());
+  const Workspace memory = marks_memory(steps, x.size(), ranges);
   const Marks marks{memory[0], memory[1], ranges};
-  submit_group_heads(stream, x, marks);
-  submit_group_place(stream, as_words(x), x.size(), marks, as_words(result), count, false, "compact");
+  submit_group_heads(steps, x, marks);
+  submit_group_place(steps, as_words(x), x.size(), marks, as_words(result), count, false, "compact");
 }
 
 }  // namespace weir::algorithms

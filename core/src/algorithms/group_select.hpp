@@ -6,6 +6,7 @@
 
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
+#include "algorithms/steps.hpp"
 
 namespace weir::algorithms {
 
@@ -79,15 +80,15 @@ class TileMarks {
 };
 
 /// Marks the elements of `x` that differ from the one before it.
-void submit_group_heads(const StreamRef& stream, const AnyArrayView& x, const Marks& marks);
+void submit_group_heads(const Steps& steps, const AnyArrayView& x, const Marks& marks);
 /// Moves the marked elements of `x` to the beginning of `result`, and with `with_rest` the others after them.
 /// Both consist of words, of which each of the `elements` has the same number. Writes the number of marks to
 /// `count`.
-void submit_group_place(const StreamRef& stream, const AnyArrayView& x, std::uint64_t elements,
-                        const Marks& marks, const AnyArrayView& result, const AnyArrayView& count,
-                        bool with_rest, const char* name);
+void submit_group_place(const Steps& steps, const AnyArrayView& x, std::uint64_t elements, const Marks& marks,
+                        const AnyArrayView& result, const AnyArrayView& count, bool with_rest,
+                        const char* name);
 
 /// The ranges of `n` elements that groups select from.
-Chunks selection_ranges(const StreamRef& stream, std::uint64_t n);
+Chunks selection_ranges(const Steps& steps, std::uint64_t n);
 
 }  // namespace weir::algorithms

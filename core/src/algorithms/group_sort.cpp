@@ -19,6 +19,7 @@
 #include "algorithms/sort.hpp"
 #include "algorithms/sort_ranges.hpp"
 #include "algorithms/sort_sweeps.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 namespace weir::algorithms {
@@ -28,18 +29,19 @@ namespace {
 template <class U, class W>
 class Passes {
  public:
-  Passes(const StreamRef& stream, std::uint64_t keys) {
-    if (keys <= number_mask && groups_may_wait(stream.device()))
-      sweeps_.emplace(stream, keys);
+  Passes(const Steps& steps, std::uint64_t keys) {
+    if (keys <= number_mask && groups_may_wait(steps.device()))
+      sweeps_.emplace(steps, keys);
     else
-      ranges_.emplace(stream, keys);
+      ranges_.emplace(steps, keys);
   }
   template <class P, bool paired>
-  void sort(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
+  void sort(const Steps& steps, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
+    fill_rest<U>(steps, order, keys.from);
     if (sweeps_)
-      sweeps_->template sort<P, paired>(stream, order, keys, payload);
+      sweeps_->template sort<P, paired>(steps, order, keys, payload);
     else
-      ranges_->template sort<P, paired>(stream, order, keys, payload);
+      ranges_->template sort<P, paired>(steps, order, keys, payload);
   }
 
  private:
@@ -48,54 +50,54 @@ class Passes {
 };
 
 /// Copies the result of an odd number of passes from scratch memory.
-void copy_back(const StreamRef& stream, const AnyArrayView& array, const Buffers& sorted) {
+void copy_back(const Steps& steps, const AnyArrayView& array, const Buffers& sorted) {
   if (array.offset() != sorted.from.offset() || array.block() != sorted.from.block())
-    array.copy_from_array(stream, sorted.from);
+    steps.copy(array, sorted.from);
 }
 
 template <class U>
 class GroupSort {
  public:
-  GroupSort(const StreamRef& stream, const KeyOrder& order, const AnyArrayView& keys)
-      : stream_(stream), order_(order), keys_(keys), n_(static_cast<std::int64_t>(keys.size())) {}
+  GroupSort(const Steps& steps, const KeyOrder& order, const AnyArrayView& keys)
+      : steps_(steps), order_(order), keys_(keys), n_(static_cast<std::int64_t>(keys.size())) {}
 
   void keys() const {
     using P = std::uint32_t;  // that of other kernels, so that there are fewer
-    const Passes<U, TileWord<U, P>> passes(stream_, keys_.size());
-    const Workspace memory(stream_, {of_keys(), {element_type<P>, 1}});
+    const Passes<U, TileWord<U, P>> passes(steps_, keys_.size());
+    const Workspace memory(steps_, {of_keys(), {element_type<P>, 1}});
     Buffers keys{keys_, memory[0]}, unused{memory[1], memory[1]};
-    passes.template sort<P, false>(stream_, order_, keys, unused);
-    copy_back(stream_, keys_, keys);
+    passes.template sort<P, false>(steps_, order_, keys, unused);
+    copy_back(steps_, keys_, keys);
   }
 
   /// Values of one word P each.
   template <class P>
   void with_words(const AnyArrayView& values) const {
-    const Passes<U, TileWord<U, P>> passes(stream_, keys_.size());
-    const Workspace memory(stream_, {of_keys(), {element_type<P>, n_}});
+    const Passes<U, TileWord<U, P>> passes(steps_, keys_.size());
+    const Workspace memory(steps_, {of_keys(), {element_type<P>, n_}});
     Buffers keys{keys_, memory[0]}, moved{values, memory[1]};
-    passes.template sort<P, true>(stream_, order_, keys, moved);
-    copy_back(stream_, keys_, keys);
-    copy_back(stream_, values, moved);
+    passes.template sort<P, true>(steps_, order_, keys, moved);
+    copy_back(steps_, keys_, keys);
+    copy_back(steps_, values, moved);
   }
 
   /// Values of any type, moved at the end by the indices I of their keys.
   template <class I>
   void with_indices(const AnyArrayView& values) const {
-    const Passes<U, TileWord<U, I>> passes(stream_, keys_.size());
-    const Workspace memory(stream_,
+    const Passes<U, TileWord<U, I>> passes(steps_, keys_.size());
+    const Workspace memory(steps_,
                            {of_keys(), {element_type<I>, n_}, {element_type<I>, n_}, {values.element(), n_}});
     Buffers keys{keys_, memory[0]}, index{memory[1], memory[2]};
-    count_up_kernel<I>()(stream_, index.from);
-    passes.template sort<I, true>(stream_, order_, keys, index);
-    copy_back(stream_, keys_, keys);
-    submit_gather(stream_, values, index.from, memory[3]);
-    values.copy_from_array(stream_, memory[3]);
+    steps_.launch(count_up_kernel<I>(), index.from);
+    passes.template sort<I, true>(steps_, order_, keys, index);
+    copy_back(steps_, keys_, keys);
+    submit_gather(steps_, values, index.from, memory[3], no_elements(index.from));
+    steps_.copy(values, memory[3]);
   }
 
  private:
   Workspace::Part of_keys() const { return {element_type<U>, n_}; }
-  StreamRef stream_;
+  const Steps& steps_;
   KeyOrder order_;
   AnyArrayView keys_;
   std::int64_t n_;
@@ -103,10 +105,10 @@ class GroupSort {
 
 }  // namespace
 
-void submit_group_sort(const StreamRef& stream, const KeyOrder& order, const AnyArrayView& keys,
+void submit_group_sort(const Steps& steps, const KeyOrder& order, const AnyArrayView& keys,
                        const AnyArrayView* values) {
   for_word_type(keys, [&]<class U>(U) {
-    const GroupSort<U> sort(stream, order, keys);
+    const GroupSort<U> sort(steps, order, keys);
     if (!values) return sort.keys();
     const std::size_t bytes = values->element().size();
     const AnyArrayView words = as_words(*values);

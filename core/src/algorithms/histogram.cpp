@@ -11,9 +11,9 @@
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -35,15 +35,15 @@ void with_bin(const Value<T>& x, const Value<double>& low, const Value<double>& 
 
 template <class T>
 using HistogramKernel = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>,
-                             Value<std::int64_t>, Value<std::int64_t>, Value<std::int64_t>);
+                             Value<std::int64_t>, Value<std::int64_t>, Value<std::int64_t>, Size);
 
 template <class T>
 const Kernel<HistogramKernel<T>>& own_bins_kernel() {
   static const auto& kernel = *new Kernel<HistogramKernel<T>>(
       "histogram", [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high,
-                      Index bins, Index size, Index chunks) {
+                      Index bins, Index size, Index chunks, Size used) {
         range_for(chunks, [&](Index chunk) {
-          for_chunk(chunk, size, x.size(), [&](Index i) {
+          for_chunk(chunk, size, elements_of(x.size(), used), [&](Index i) {
             with_bin<T>(x[i], low, high, bins, [&](const Index& bin) { counts[chunk * bins + bin] += 1; });
           });
         });
@@ -52,16 +52,21 @@ const Kernel<HistogramKernel<T>>& own_bins_kernel() {
 }
 
 template <class T>
-const Kernel<void(View<const T>, View<std::int64_t>, Value<double>, Value<double>)>& atomic_kernel() {
-  using Signature = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>);
-  static const auto& kernel = *new Kernel<Signature>(
-      "histogram", [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high) {
-        const Index bins = counts.size();
-        range_for(x.size(), [&](Index i) {
-          with_bin<T>(x[i], low, high, bins, [&](const Index& bin) { atomic_add(counts[bin], 1); });
-        });
-      });
-  return kernel;
+using AtomicKernel = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>, Size);
+
+template <class T>
+const Kernel<AtomicKernel<T>>& atomic_kernel(bool sized) {
+  static auto& cache = *new KernelCache<AtomicKernel<T>>;
+  return cache.get(sized, [&] {
+    return Kernel<AtomicKernel<T>>(
+        "histogram", with_constants([sized](View<const T> x, View<std::int64_t> counts, Value<double> low,
+                                            Value<double> high, Size used) {
+          const Index bins = counts.size();
+          range_for(sized ? at_most(x.size(), used) : x.size(), [&](Index i) {
+            with_bin<T>(x[i], low, high, bins, [&](const Index& bin) { atomic_add(counts[bin], 1); });
+          });
+        }));
+  });
 }
 
 const Kernel<void(View<const std::int64_t>, View<std::int64_t>, Value<std::int64_t>)>& add_bins_kernel() {
@@ -77,16 +82,17 @@ const Kernel<void(View<const std::int64_t>, View<std::int64_t>, Value<std::int64
 
 template <class T>
 using GroupHistogramKernel = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>,
-                                  Value<std::int64_t>);
+                                  Value<std::int64_t>, Size);
 
 /// At most `max_bins` bins.
 template <class T, std::size_t max_bins>
 const Kernel<GroupHistogramKernel<T>>& group_kernel() {
   static const auto& kernel = *new Kernel<GroupHistogramKernel<T>>(
-      "histogram",
-      [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high, Index size) {
-        const Index n = x.size(), bins = counts.size();
-        group_for(groups((n + size - 1) / size), threads<group_size>, [&](Index g, Index t) {
+      "histogram", [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high,
+                      Index size, Size used) {
+        const Index bins = counts.size();
+        group_for(groups((x.size() + size - 1) / size), threads<group_size>, [&](Index g, Index t) {
+          const Index n = elements_of(x.size(), used);
           Shared<std::uint32_t, max_bins> own;
           for_(t, bins, group_size, [&](Index bin) { own[bin] = 0u; });
           barrier();
@@ -113,32 +119,33 @@ constexpr std::size_t few_bins = 1024, max_shared_bins = max_group_bytes / sizeo
 
 /// A group counts at least four elements for each bin that it adds to the result.
 template <class T>
-void count_by_groups(const StreamRef& stream, const AnyArrayView& x, double low, double high,
+void count_by_groups(const Steps& steps, const AnyArrayView& x, double low, double high,
                      const AnyArrayView& counts) {
   constexpr std::int64_t tile = tile_size<std::uint32_t>;
   const auto bins = static_cast<std::int64_t>(counts.size());
-  const Chunks ranges = group_ranges(stream.device(), x.size(), tile * ((4 * bins + tile - 1) / tile));
+  const Chunks ranges = group_ranges(steps.device(), x.size(), tile * ((4 * bins + tile - 1) / tile));
   const auto& kernel =
       counts.size() <= few_bins ? group_kernel<T, few_bins>() : group_kernel<T, max_shared_bins>();
-  counts.fill_zero(stream);
-  kernel(stream, x, counts, low, high, ranges.size);
+  steps.fill_zero(counts);
+  steps.launch(kernel, x, counts, low, high, ranges.size, steps.size(x));
 }
 
 template <class T>
-void count_bins(const StreamRef& stream, const AnyArrayView& x, double low, double high,
+void count_bins(const Steps& steps, const AnyArrayView& x, double low, double high,
                 const AnyArrayView& counts) {
-  const bool by_groups = uses_groups(stream.device());
-  if (by_groups && counts.size() <= max_shared_bins) return count_by_groups<T>(stream, x, low, high, counts);
+  const bool by_groups = uses_groups(steps.device());
+  const AnyArrayView used = steps.size(x);
+  if (by_groups && counts.size() <= max_shared_bins) return count_by_groups<T>(steps, x, low, high, counts);
   if (by_groups || counts.size() > max_own_bins) {
-    counts.fill_zero(stream);
-    return atomic_kernel<T>()(stream, x, counts, low, high);
+    steps.fill_zero(counts);
+    return steps.launch(atomic_kernel<T>(!used.empty()), x, counts, low, high, used);
   }
   const auto bins = static_cast<std::int64_t>(counts.size());
-  const Chunks chunks = device_chunks(stream.device(), x.size(), max_counts / counts.size());
-  const AnyArray own = scratch(stream, counts.element(), chunks.count * bins);
-  own.fill_zero(stream);
-  own_bins_kernel<T>()(stream, x, own, low, high, bins, chunks.size, chunks.count);
-  add_bins_kernel()(stream, own, counts, chunks.count);
+  const Chunks chunks = device_chunks(steps.device(), x.size(), max_counts / counts.size());
+  const AnyArrayView own = steps.scratch(counts.element(), chunks.count * bins);
+  steps.fill_zero(own);
+  steps.launch(own_bins_kernel<T>(), x, own, low, high, bins, chunks.size, chunks.count, used);
+  steps.launch(add_bins_kernel(), own, counts, chunks.count);
 }
 
 }  // namespace
@@ -146,9 +153,9 @@ void count_bins(const StreamRef& stream, const AnyArrayView& x, double low, doub
 
 namespace weir::detail {
 
-void histogram(const StreamRef& stream, const AnyArrayView& x, double low, double high,
+void histogram(const WorkTarget& target, const AnyArrayView& x, double low, double high,
                const AnyArrayView& counts) try {
-  algorithms::expect_usable("histogram", stream, {{"x", x}, {"counts", counts}});
+  algorithms::expect_usable("histogram", target, {{"x", x}, {"counts", counts}});
   algorithms::expect_apart("histogram", {"counts", counts}, {"x", x});
   if (!std::isfinite(low) || !std::isfinite(high) || !(low < high))
     throw Error(
@@ -169,10 +176,11 @@ void histogram(const StreamRef& stream, const AnyArrayView& x, double low, doubl
                     "1 must be a finite double; pass a longer range or fewer bins",
                     low, high, counts.size()));
   if (counts.empty()) return;
-  const SubmissionSequence one_step(live(stream));
-  if (x.empty()) return counts.fill_zero(stream);
-  algorithms::for_number_type(x.element().scalar,
-                              [&]<class T>(T) { algorithms::count_bins<T>(stream, x, low, high, counts); });
+  algorithms::as_one_step(target, [&](const algorithms::Steps& steps) {
+    if (x.empty()) return steps.fill_zero(counts);
+    algorithms::for_number_type(x.element().scalar,
+                                [&]<class T>(T) { algorithms::count_bins<T>(steps, x, low, high, counts); });
+  });
 } catch (...) {
   rethrow_as_error();
 }

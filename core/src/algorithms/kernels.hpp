@@ -95,7 +95,9 @@ void for_word_type(const AnyArrayView& words, const Action& action) {
 template <class T>
 T identity(Combine combine) {
   using Limits = std::numeric_limits<T>;
-  if (combine == Combine::sum) return T(0);
+  if constexpr (std::integral<T>)
+    if (combine == Combine::bit_and) return T(~std::uint64_t{0});
+  if (combine != Combine::min && combine != Combine::max) return T(0);
   if constexpr (std::floating_point<T>) {
     return combine == Combine::min ? Limits::infinity() : -Limits::infinity();
   } else {
@@ -105,7 +107,26 @@ T identity(Combine combine) {
 
 template <class T>
 Value<T> combined(Combine combine, const Value<T>& a, const Value<T>& b) {
+  if constexpr (std::integral<T>) {
+    if (combine == Combine::bit_and) return a & b;
+    if (combine == Combine::bit_or) return a | b;
+    if (combine == Combine::bit_xor) return a ^ b;
+  }
   return combine == Combine::sum ? a + b : combine == Combine::min ? min(a, b) : max(a, b);
+}
+
+/// A size that only the device knows, or an empty view.
+using Size = View<const std::int64_t>;
+
+/// For the bounds of parallel loops and reductions, if there is such a size.
+inline Index at_most(const Index& n, const Size& size) {
+  return max(min(Index(size[0]), n), Index(0));
+}
+/// For kernels that may have one: the elements to process out of `n`.
+inline Index elements_of(const Index& n, const Size& size) {
+  Var<std::int64_t> elements = n;
+  if_(size.size() > 0, [&] { elements = at_most(n, size); });
+  return elements;
 }
 
 /// Runs body(i) for all `n` elements of chunk `chunk`, in order. The inner loop has a constant length, so

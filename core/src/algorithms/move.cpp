@@ -3,6 +3,7 @@
 // each size of scalar and number of components.
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 
@@ -10,17 +11,17 @@ namespace weir::algorithms {
 namespace {
 
 template <class U, class I>
-using Move = void(View<const U>, View<const I>, View<U>);
+using Move = void(View<const U>, View<const I>, View<U>, Size);
 
-/// Kernels by the number of words of an element.
+/// Kernels by the number of words of an element, and whether the number of elements is a Size.
 template <class U, class I>
-const Kernel<Move<U, I>>& gather_kernel(std::int64_t words) {
+const Kernel<Move<U, I>>& gather_kernel(std::int64_t words, bool sized) {
   static auto& cache = *new KernelCache<Move<U, I>>;
-  return cache.get(static_cast<std::uint32_t>(words), [&] {
+  return cache.get(static_cast<std::uint32_t>(words) * 2 + sized, [&] {
     return Kernel<Move<U, I>>(
-        "gather", with_constants([words](View<const U> x, View<const I> index, View<U> result) {
+        "gather", with_constants([=](View<const U> x, View<const I> index, View<U> result, Size used) {
           const Index n = x.size() / words;
-          range_for(index.size(), [&](Index i) {
+          range_for(sized ? at_most(index.size(), used) : index.size(), [&](Index i) {
             const Index from = cast<std::int64_t>(index[i]);
             assert_((from >= 0) & (from < n),
                     "gather: a number in 'index' is outside 'x'; the iteration is its position");
@@ -31,13 +32,13 @@ const Kernel<Move<U, I>>& gather_kernel(std::int64_t words) {
 }
 
 template <class U, class I>
-const Kernel<Move<U, I>>& scatter_kernel(std::int64_t words) {
+const Kernel<Move<U, I>>& scatter_kernel(std::int64_t words, bool sized) {
   static auto& cache = *new KernelCache<Move<U, I>>;
-  return cache.get(static_cast<std::uint32_t>(words), [&] {
-    return Kernel<Move<U, I>>("scatter",
-                              with_constants([words](View<const U> x, View<const I> index, View<U> result) {
+  return cache.get(static_cast<std::uint32_t>(words) * 2 + sized, [&] {
+    return Kernel<Move<U, I>>("scatter", with_constants([=](View<const U> x, View<const I> index,
+                                                            View<U> result, Size used) {
                                 const Index n = result.size() / words;
-                                range_for(index.size(), [&](Index i) {
+                                range_for(sized ? at_most(index.size(), used) : index.size(), [&](Index i) {
                                   const Index to = cast<std::int64_t>(index[i]);
                                   assert_((to >= 0) & (to < n),
                                           "scatter: a number in 'index' is outside 'result'; the iteration "
@@ -62,15 +63,28 @@ void for_index_type(const AnyArrayView& index, const Action& action) {
   }
 }
 
+void submit_scatter(const Steps& steps, const AnyArrayView& x, const AnyArrayView& index,
+                    const AnyArrayView& result, const AnyArrayView& used) {
+  const AnyArrayView from = as_words(x), to = as_words(result);
+  const auto words = static_cast<std::int64_t>(x.element().components());
+  for_word_type(from, [&]<class U>(U) {
+    for_index_type(index, [&]<class I>(I) {
+      steps.launch(scatter_kernel<U, I>(words, !used.empty()), from, index, to, used);
+    });
+  });
+}
+
 }  // namespace
 
-void submit_gather(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
-                   const AnyArrayView& result) {
+void submit_gather(const Steps& steps, const AnyArrayView& x, const AnyArrayView& index,
+                   const AnyArrayView& result, const AnyArrayView& used) {
   if (index.empty()) return;
   const AnyArrayView from = as_words(x), to = as_words(result);
   const auto words = static_cast<std::int64_t>(x.element().components());
   for_word_type(from, [&]<class U>(U) {
-    for_index_type(index, [&]<class I>(I) { gather_kernel<U, I>(words)(stream, from, index, to); });
+    for_index_type(index, [&]<class I>(I) {
+      steps.launch(gather_kernel<U, I>(words, !used.empty()), from, index, to, used);
+    });
   });
 }
 
@@ -78,29 +92,28 @@ void submit_gather(const StreamRef& stream, const AnyArrayView& x, const AnyArra
 
 namespace weir::detail {
 
-void gather(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
+void gather(const WorkTarget& target, const AnyArrayView& x, const AnyArrayView& index,
             const AnyArrayView& result) try {
-  algorithms::expect_usable("gather", stream, {{"x", x}, {"index", index}, {"result", result}});
+  algorithms::expect_usable("gather", target, {{"x", x}, {"index", index}, {"result", result}});
   algorithms::expect_equal_size("gather", {"result", result}, {"index", index});
   algorithms::expect_apart("gather", {"result", result}, {"x", x});
   algorithms::expect_apart("gather", {"result", result}, {"index", index});
-  algorithms::submit_gather(stream, x, index, result);
+  algorithms::as_one_step(target, [&](const algorithms::Steps& steps) {
+    algorithms::submit_gather(steps, x, index, result, steps.size(index));
+  });
 } catch (...) {
   rethrow_as_error();
 }
 
-void scatter(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
+void scatter(const WorkTarget& target, const AnyArrayView& x, const AnyArrayView& index,
              const AnyArrayView& result) try {
-  algorithms::expect_usable("scatter", stream, {{"x", x}, {"index", index}, {"result", result}});
+  algorithms::expect_usable("scatter", target, {{"x", x}, {"index", index}, {"result", result}});
   algorithms::expect_equal_size("scatter", {"index", index}, {"x", x});
   algorithms::expect_apart("scatter", {"result", result}, {"x", x});
   algorithms::expect_apart("scatter", {"result", result}, {"index", index});
   if (x.empty()) return;
-  const AnyArrayView from = algorithms::as_words(x), to = algorithms::as_words(result);
-  const auto words = static_cast<std::int64_t>(x.element().components());
-  algorithms::for_word_type(from, [&]<class U>(U) {
-    algorithms::for_index_type(
-        index, [&]<class I>(I) { algorithms::scatter_kernel<U, I>(words)(stream, from, index, to); });
+  algorithms::as_one_step(target, [&](const algorithms::Steps& steps) {
+    algorithms::submit_scatter(steps, x, index, result, steps.size(index));
   });
 } catch (...) {
   rethrow_as_error();

@@ -6,17 +6,17 @@
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
 
 template <class T>
 using RunsKernel = void(View<const bool>, View<const T>, View<const std::int64_t>, View<T>, View<T>, View<T>,
-                        Value<std::int64_t>, Value<std::int64_t>);
+                        Value<std::int64_t>, Value<std::int64_t>, Size);
 
 /// lead[c]: the values of chunk c before its first head. last[c]: those from its last head on.
 template <class T>
@@ -24,14 +24,14 @@ const Kernel<RunsKernel<T>>& runs_kernel(Combine combine) {
   static auto& cache = *new KernelCache<RunsKernel<T>>;
   return cache.get(static_cast<std::uint32_t>(combine), [&] {
     return Kernel<RunsKernel<T>>(
-        "reduce_by_key",
-        with_constants([combine](View<const bool> heads, View<const T> values, View<const std::int64_t> runs,
-                                 View<T> result, View<T> lead, View<T> last, Index size, Index chunks) {
+        "reduce_by_key", with_constants([combine](View<const bool> heads, View<const T> values,
+                                                  View<const std::int64_t> runs, View<T> result, View<T> lead,
+                                                  View<T> last, Index size, Index chunks, Size used) {
           range_for(chunks, [&](Index chunk) {
             const Index first = runs[chunk];
             Var<std::int64_t> run = first - 1;
             Var<T> sum = identity<T>(combine);
-            for_chunk(chunk, size, values.size(), [&](Index i) {
+            for_chunk(chunk, size, elements_of(values.size(), used), [&](Index i) {
               const Value<bool> head = heads[i];
               if_(head, [&] {
                 if_(run < first, [&] { lead[chunk] = sum; }).else_([&] { result[run] = sum; });
@@ -73,13 +73,14 @@ const Kernel<JoinKernel<T>>& join_kernel(Combine combine) {
 }
 
 template <class T>
-void combine_runs(const StreamRef& stream, const AnyArrayView& heads, const AnyArrayView& values,
+void combine_runs(const Steps& steps, const AnyArrayView& heads, const AnyArrayView& values,
                   const AnyArrayView& runs, const AnyArrayView& result, Combine combine,
                   const Chunks& chunks) {
-  const AnyArray lead = scratch(stream, element_type<T>, chunks.count);
-  const AnyArray last = scratch(stream, element_type<T>, chunks.count);
-  runs_kernel<T>(combine)(stream, heads, values, runs, result, lead, last, chunks.size, chunks.count);
-  join_kernel<T>(combine)(stream, runs, lead, last, result, chunks.count);
+  const AnyArrayView lead = steps.scratch(element_type<T>, chunks.count);
+  const AnyArrayView last = steps.scratch(element_type<T>, chunks.count);
+  steps.launch(runs_kernel<T>(combine), heads, values, runs, result, lead, last, chunks.size, chunks.count,
+               steps.size(values));
+  steps.launch(join_kernel<T>(combine), runs, lead, last, result, chunks.count);
 }
 
 }  // namespace
@@ -87,14 +88,14 @@ void combine_runs(const StreamRef& stream, const AnyArrayView& heads, const AnyA
 
 namespace weir::detail {
 
-void reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
+void reduce_by_key(const WorkTarget& target, const AnyArrayView& keys, const AnyArrayView& values,
                    const AnyArrayView& result_keys, const AnyArrayView& result_values,
                    const AnyArrayView& count, Combine combine) try {
   constexpr const char* function = "reduce_by_key";
   const algorithms::Named inputs[] = {{"keys", keys}, {"values", values}};
   const algorithms::Named results[] = {{"result_keys", result_keys}, {"result_values", result_values}};
   const algorithms::Named number{"count", count};
-  algorithms::expect_usable(function, stream, {inputs[0], inputs[1], results[0], results[1], number});
+  algorithms::expect_usable(function, target, {inputs[0], inputs[1], results[0], results[1], number});
   algorithms::expect_equal_size(function, inputs[1], inputs[0]);
   for (const auto& result : results) {
     algorithms::expect_equal_size(function, result, inputs[0]);
@@ -104,19 +105,20 @@ void reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyA
   algorithms::expect_apart(function, results[1], results[0]);
   for (const auto& input : inputs) algorithms::expect_apart(function, number, input);
   algorithms::expect_one_element(function, number);
-  const SubmissionSequence one_step(live(stream));
-  if (keys.empty()) return count.fill_zero(stream);
-  if (algorithms::uses_groups(stream.device()) && !is_float(values.element().scalar))
-    return algorithms::submit_group_reduce_by_key(stream, keys, values, result_keys, result_values, count,
-                                                  combine);
-  const algorithms::Chunks chunks = algorithms::fixed_chunks(keys.size());
-  const AnyArray heads =
-      algorithms::scratch(stream, element_type<bool>, static_cast<std::int64_t>(keys.size()));
-  algorithms::submit_heads(stream, keys, heads);
-  const Array<std::int64_t> runs =
-      algorithms::submit_select(stream, keys, heads, result_keys, count, false, chunks);
-  algorithms::for_number_type(values.element().scalar, [&]<class T>(T) {
-    algorithms::combine_runs<T>(stream, heads, values, runs, result_values, combine, chunks);
+  algorithms::expect_combinable(function, inputs[1], combine);
+  algorithms::as_one_step(target, [&](const algorithms::Steps& steps) {
+    if (keys.empty()) return steps.fill_zero(count);
+    if (algorithms::uses_groups(steps.device()) && !is_float(values.element().scalar))
+      return algorithms::submit_group_reduce_by_key(steps, keys, values, result_keys, result_values, count,
+                                                    combine);
+    const algorithms::Chunks chunks = algorithms::fixed_chunks(keys.size());
+    const AnyArrayView heads = steps.scratch(element_type<bool>, static_cast<std::int64_t>(keys.size()));
+    algorithms::submit_heads(steps, keys, heads);
+    const AnyArrayView runs =
+        algorithms::submit_select(steps, keys, heads, result_keys, count, false, chunks);
+    algorithms::for_number_type(values.element().scalar, [&]<class T>(T) {
+      algorithms::combine_runs<T>(steps, heads, values, runs, result_values, combine, chunks);
+    });
   });
 } catch (...) {
   rethrow_as_error();

@@ -10,10 +10,10 @@
 #include "algorithms/chunks.hpp"
 #include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -75,51 +75,51 @@ const Kernel<MoveKernel<U, I>>& move_kernel(const KeyOrder& order, bool indexed)
 
 /// Sorts `keys`, and `index` with them unless it is null. The result is in `from`.
 template <class U, class I>
-void sort_words(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers* index) {
-  const Chunks chunks = device_chunks(stream.device(), keys.from.size(), max_chunks);
-  const AnyArray places = scratch(stream, element_type<std::int64_t>, digits * chunks.count);
+void sort_words(const Steps& steps, const KeyOrder& order, Buffers& keys, Buffers* index) {
+  const Chunks chunks = device_chunks(steps.device(), keys.from.size(), max_chunks);
+  const AnyArrayView places = steps.scratch(element_type<std::int64_t>, digits * chunks.count);
   // Kernels without indices ignore these arguments.
-  const AnyArray none = scratch(stream, element_type<I>, 1);
+  const AnyArrayView none = steps.scratch(element_type<I>, 1);
   const Buffers unused{none, none};
   const Buffers& moved = index ? *index : unused;
+  fill_rest<U>(steps, order, keys.from);
   for (U shift = 0; shift < 8 * sizeof(U); shift = U(shift + 8)) {
-    count_kernel<U>(order)(stream, keys.from, places, shift, chunks.size, chunks.count);
-    submit_scan(stream, places, places, Combine::sum, false);
-    move_kernel<U, I>(order, index != nullptr)(stream, keys.from, keys.to, moved.from, moved.to, places,
-                                               shift, chunks.size, chunks.count);
+    steps.launch(count_kernel<U>(order), keys.from, places, shift, chunks.size, chunks.count);
+    submit_scan(steps, places, places, Combine::sum, false, no_elements(places));
+    steps.launch(move_kernel<U, I>(order, index != nullptr), keys.from, keys.to, moved.from, moved.to, places,
+                 shift, chunks.size, chunks.count);
     std::swap(keys.from, keys.to);
     if (index) std::swap(index->from, index->to);
   }
 }
 
 template <class I>
-void sort_pairs(const StreamRef& stream, const KeyOrder& order, Buffers& keys, const AnyArrayView& values) {
+void sort_pairs(const Steps& steps, const KeyOrder& order, Buffers& keys, const AnyArrayView& values) {
   const auto count = static_cast<std::int64_t>(keys.from.size());
-  const AnyArray indices[] = {scratch(stream, element_type<I>, count),
-                              scratch(stream, element_type<I>, count)};
+  const AnyArrayView indices[] = {steps.scratch(element_type<I>, count),
+                                  steps.scratch(element_type<I>, count)};
   Buffers index{indices[0], indices[1]};
-  count_up_kernel<I>()(stream, index.from);
-  for_word_type(keys.from, [&]<class U>(U) { sort_words<U, I>(stream, order, keys, &index); });
-  const AnyArray moved = scratch(stream, values.element(), count);
-  submit_gather(stream, values, index.from, moved);
-  values.copy_from_array(stream, moved);
+  steps.launch(count_up_kernel<I>(), index.from);
+  for_word_type(keys.from, [&]<class U>(U) { sort_words<U, I>(steps, order, keys, &index); });
+  const AnyArrayView moved = steps.scratch(values.element(), count);
+  submit_gather(steps, values, index.from, moved, no_elements(index.from));
+  steps.copy(values, moved);
 }
 
-void submit_sort(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView* values,
-                 SortOrder order) {
+void submit_sort(const Steps& steps, const AnyArrayView& keys, const AnyArrayView* values, SortOrder order) {
   if (keys.size() < 2) return;
   const AnyArrayView words = as_words(keys);
   const KeyOrder by{keys.element().scalar, order == SortOrder::descending};
-  if (uses_groups(stream.device())) return submit_group_sort(stream, by, words, values);
-  const AnyArray other = scratch(stream, words.element(), static_cast<std::int64_t>(words.size()));
+  if (uses_groups(steps.device())) return submit_group_sort(steps, by, words, values);
+  const AnyArrayView other = steps.scratch(words.element(), static_cast<std::int64_t>(words.size()));
   Buffers buffers{words, other};
   if (!values)
-    for_word_type(words, [&]<class U>(U) { sort_words<U, std::uint32_t>(stream, by, buffers, nullptr); });
+    for_word_type(words, [&]<class U>(U) { sort_words<U, std::uint32_t>(steps, by, buffers, nullptr); });
   else if (keys.size() <= std::uint64_t{1} << 32)
-    sort_pairs<std::uint32_t>(stream, by, buffers, *values);
+    sort_pairs<std::uint32_t>(steps, by, buffers, *values);
   else
-    sort_pairs<std::int64_t>(stream, by, buffers, *values);
-  if (words.element().size() == 1) words.copy_from_array(stream, other);  // an odd number of passes
+    sort_pairs<std::int64_t>(steps, by, buffers, *values);
+  if (words.element().size() == 1) steps.copy(words, other);  // an odd number of passes
 }
 
 }  // namespace
@@ -127,21 +127,21 @@ void submit_sort(const StreamRef& stream, const AnyArrayView& keys, const AnyArr
 
 namespace weir::detail {
 
-void sort(const StreamRef& stream, const AnyArrayView& keys, SortOrder order) try {
-  algorithms::expect_usable("sort", stream, {{"keys", keys}});
-  const SubmissionSequence one_step(live(stream));
-  algorithms::submit_sort(stream, keys, nullptr, order);
+void sort(const WorkTarget& target, const AnyArrayView& keys, SortOrder order) try {
+  algorithms::expect_usable("sort", target, {{"keys", keys}});
+  algorithms::as_one_step(
+      target, [&](const algorithms::Steps& steps) { algorithms::submit_sort(steps, keys, nullptr, order); });
 } catch (...) {
   rethrow_as_error();
 }
 
-void sort_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
+void sort_by_key(const WorkTarget& target, const AnyArrayView& keys, const AnyArrayView& values,
                  SortOrder order) try {
-  algorithms::expect_usable("sort_by_key", stream, {{"keys", keys}, {"values", values}});
+  algorithms::expect_usable("sort_by_key", target, {{"keys", keys}, {"values", values}});
   algorithms::expect_equal_size("sort_by_key", {"values", values}, {"keys", keys});
   algorithms::expect_apart("sort_by_key", {"values", values}, {"keys", keys});
-  const SubmissionSequence one_step(live(stream));
-  algorithms::submit_sort(stream, keys, &values, order);
+  algorithms::as_one_step(
+      target, [&](const algorithms::Steps& steps) { algorithms::submit_sort(steps, keys, &values, order); });
 } catch (...) {
   rethrow_as_error();
 }

@@ -7,6 +7,7 @@
 
 #include "algorithms/chunks.hpp"
 #include "algorithms/sort_tiles.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
@@ -112,21 +113,21 @@ const Kernel<MoveKernel<U, P>>& move_kernel(const KeyOrder& order) {
 template <class U>
 class Ranges {
  public:
-  Ranges(const StreamRef& stream, std::uint64_t keys)
-      : ranges_(group_ranges(stream.device(), keys, tile_size<std::uint32_t>)),
-        memory_(stream, {{element_type<std::int64_t>, digits * ranges_.count},
-                         {element_type<std::int64_t>, digits}}) {}
+  Ranges(const Steps& steps, std::uint64_t keys)
+      : ranges_(group_ranges(steps.device(), keys, tile_size<std::uint32_t>)),
+        memory_(steps, {{element_type<std::int64_t>, digits * ranges_.count},
+                        {element_type<std::int64_t>, digits}}) {}
 
   /// A pass for each byte. Each key has a word of `payload`, or none has. The results are in `from`.
   template <class P, bool paired>
-  void sort(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
+  void sort(const Steps& steps, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
     const AnyArrayView counts = memory_[0], totals = memory_[1];
     const bool one_range = ranges_.count == 1;
     for (U shift = 0; shift < 8 * sizeof(U); shift = U(shift + 8)) {
-      count_kernel<U>(order)(stream, keys.from, counts, shift, ranges_.size);
-      if (!one_range) rows_kernel()(stream, counts, totals);
-      move_kernel<U, P, paired>(order)(stream, keys.from, keys.to, payload.from, payload.to, counts,
-                                       one_range ? counts : totals, shift, ranges_.size);
+      steps.launch(count_kernel<U>(order), keys.from, counts, shift, ranges_.size);
+      if (!one_range) steps.launch(rows_kernel(), counts, totals);
+      steps.launch(move_kernel<U, P, paired>(order), keys.from, keys.to, payload.from, payload.to, counts,
+                   one_range ? counts : totals, shift, ranges_.size);
       std::swap(keys.from, keys.to);
       if (paired) std::swap(payload.from, payload.to);
     }

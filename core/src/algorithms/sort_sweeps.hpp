@@ -6,6 +6,7 @@
 
 #include "algorithms/chunks.hpp"
 #include "algorithms/sort_tiles.hpp"
+#include "algorithms/steps.hpp"
 #include "algorithms/workspace.hpp"
 
 namespace weir::algorithms {
@@ -121,22 +122,22 @@ const Kernel<SweepKernel<U, P>>& sweep_kernel(const KeyOrder& order) {
 template <class U, class W>
 class Sweeps {
  public:
-  Sweeps(const StreamRef& stream, std::uint64_t keys)
-      : ranges_(group_ranges(stream.device(), keys, tile_size<std::uint32_t>)),
+  Sweeps(const Steps& steps, std::uint64_t keys)
+      : ranges_(group_ranges(steps.device(), keys, tile_size<std::uint32_t>)),
         states_((static_cast<std::int64_t>(keys) + tile - 1) / tile * digits),
-        numbers_(scratch(stream, element_type<std::uint32_t>, passes * (2 * digits + states_))) {}
+        numbers_(steps.scratch(element_type<std::uint32_t>, passes * (2 * digits + states_))) {}
 
   /// As Ranges::sort.
   template <class P, bool paired>
-  void sort(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
-    numbers_.fill_zero(stream);
+  void sort(const Steps& steps, const KeyOrder& order, Buffers& keys, Buffers& payload) const {
+    steps.fill_zero(numbers_);
     const AnyArrayView starts = part(0, 0, passes * digits);
-    histogram_kernel<U>(order)(stream, keys.from, starts, ranges_.size);
-    starts_kernel()(stream, starts);
+    steps.launch(histogram_kernel<U>(order), keys.from, starts, ranges_.size);
+    steps.launch(starts_kernel(), starts);
     for (std::int64_t pass = 0; pass < passes; ++pass) {
-      sweep_kernel<U, P, paired>(order)(stream, keys.from, keys.to, payload.from, payload.to,
-                                        part(0, pass, digits), part(passes * digits, pass, digits),
-                                        part(2 * passes * digits, pass, states_), U(8 * pass));
+      steps.launch(sweep_kernel<U, P, paired>(order), keys.from, keys.to, payload.from, payload.to,
+                   part(0, pass, digits), part(passes * digits, pass, digits),
+                   part(2 * passes * digits, pass, states_), U(8 * pass));
       std::swap(keys.from, keys.to);
       if (paired) std::swap(payload.from, payload.to);
     }
@@ -150,9 +151,9 @@ class Sweeps {
     const auto offset = static_cast<std::uint64_t>(first + pass * size) * sizeof(std::uint32_t);
     return numbers_.reinterpreted(offset, numbers_.element(), extents);
   }
-  Chunks ranges_;        // of the histogram
-  std::int64_t states_;  // of a pass
-  AnyArray numbers_;     // the places of the digits of each pass, the numbers of taken tiles, and the states
+  Chunks ranges_;         // of the histogram
+  std::int64_t states_;   // of a pass
+  AnyArrayView numbers_;  // the places of the digits of each pass, the numbers of taken tiles, and the states
 };
 
 }  // namespace weir::algorithms

@@ -51,7 +51,7 @@ class TilePlaces {
       if constexpr (sets == min_sets) {
         const Index mask = std::int64_t(k) % sets * counters + counter;
         atomic_or(masks[mask], cast<W>(own));
-        barrier();
+        subgroup_barrier<row>();
         equal.emplace(cast<std::uint32_t>(Value<W>(masks[mask])));
         // All threads have read the last key's mask, and write to it again after the next barrier.
         if (last) if_(*clears, [&] { masks[*last] = W(0); });
@@ -70,7 +70,11 @@ class TilePlaces {
       const Value<std::int32_t> first = cast<std::int32_t>(ctz(*equal));
       // The thread `first` has the same digit. Exchanged together, both stay in one register.
       ranked_.push_back(shuffle<row>(Value<std::uint32_t>(earlier) | (of << rank_bits), first) + lower);
-      if (sets < min_sets || k + 1 == digit.size()) barrier();
+      // The counters of a sub-group are read by others after the last key only.
+      if (k + 1 == digit.size())
+        barrier();
+      else if (sets < min_sets)
+        subgroup_barrier<row>();
     }
     Var<std::uint32_t> sum = 0u;
     for (std::int64_t r = 0; r < rows; ++r) sum += counts_[r * digits + thread_];

@@ -6,15 +6,28 @@ namespace weir::algorithms {
 namespace {
 
 /// Gives access to the protected parts of a view.
-struct Words : AnyArrayView {
-  explicit Words(const AnyArrayView& view) : AnyArrayView(view) {
-    static constexpr ScalarType by_size[] = {ScalarType::u8, ScalarType::u16, ScalarType::u32,
-                                             ScalarType::u64};
-    const std::size_t size = size_of(element_.scalar);
+struct Scalars : AnyArrayView {
+  Scalars(const AnyArrayView& view, ScalarType type) : AnyArrayView(view) {
     size_ *= element_.components();
     extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
     rank_ = 1;
-    element_ = {by_size[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3]};
+    element_ = {type};
+  }
+};
+
+struct OneDimension : AnyArrayView {
+  explicit OneDimension(const AnyArrayView& view) : AnyArrayView(view) {
+    extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
+    rank_ = 1;
+  }
+};
+
+struct NoElements : AnyArrayView {
+  explicit NoElements(const AnyArrayView& view) : AnyArrayView(view) {
+    offset_ = size_ = 0;
+    extents_ = {};
+    rank_ = 1;
+    element_ = weir::element_type<std::int64_t>;
   }
 };
 
@@ -33,15 +46,26 @@ constexpr std::uint64_t part_alignment = 256;
 }  // namespace
 
 AnyArrayView as_words(const AnyArrayView& view) {
-  return Words(view);
+  const std::size_t size = size_of(view.element().scalar);
+  return Scalars(view, size == 1   ? ScalarType::u8
+                       : size == 2 ? ScalarType::u16
+                       : size == 4 ? ScalarType::u32
+                                   : ScalarType::u64);
 }
 
-AnyArray scratch(const StreamRef& stream, ElementType element, std::int64_t count) {
-  const std::int64_t extents[] = {count};
-  return AnyArray(stream, element, extents);
+AnyArrayView as_scalars(const AnyArrayView& view) {
+  return Scalars(view, view.element().scalar);
 }
 
-Workspace::Workspace(const StreamRef& stream, std::initializer_list<Part> parts) {
+AnyArrayView as_one_dimension(const AnyArrayView& view) {
+  return OneDimension(view);
+}
+
+AnyArrayView no_elements(const AnyArrayView& view) {
+  return NoElements(view);
+}
+
+Workspace::Workspace(const Steps& steps, std::initializer_list<Part> parts) {
   std::vector<std::uint64_t> offsets;
   std::uint64_t bytes = 0;
   for (const Part& part : parts) {
@@ -49,8 +73,8 @@ Workspace::Workspace(const StreamRef& stream, std::initializer_list<Part> parts)
     const std::uint64_t size = static_cast<std::uint64_t>(part.count) * part.element.size();
     bytes += (size + part_alignment - 1) / part_alignment * part_alignment;
   }
-  memory_ = scratch(stream, element_type<std::uint8_t>, static_cast<std::int64_t>(bytes));
-  for (const Part& part : parts) parts_.push_back(PartOf(memory_, offsets[parts_.size()], part));
+  const AnyArrayView memory = steps.scratch(element_type<std::uint8_t>, static_cast<std::int64_t>(bytes));
+  for (const Part& part : parts) parts_.push_back(PartOf(memory, offsets[parts_.size()], part));
 }
 
 }  // namespace weir::algorithms

@@ -57,8 +57,9 @@ class Canonical {
   }
 
   void put(const ir::Kernel& kernel) {
-    const auto& [name, options, parameters, body, strings, files, value_count, local_count] = kernel;
-    (void)name, (void)body, (void)strings, (void)value_count, (void)local_count;
+    const auto& [name, options, parameters, body, strings, algorithms, files, value_count, local_count] =
+        kernel;
+    (void)name, (void)body, (void)strings, (void)algorithms, (void)value_count, (void)local_count;
     (*this)(options, parameters);
     for (const std::string& file : files) lines_ += file + '\0';
   }

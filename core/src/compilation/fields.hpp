@@ -47,9 +47,9 @@ void fields(auto& archive, Is<ir::Statement> auto& statement) {
 }
 
 void fields(auto& archive, Is<ir::Kernel> auto& kernel) {
-  auto& [name, options, parameters, body, strings, files, value_count, local_count] = kernel;
+  auto& [name, options, parameters, body, strings, algorithms, files, value_count, local_count] = kernel;
   archive(name, options, parameters, strings, files, value_count, local_count);
-  (void)body;
+  (void)body, (void)algorithms;  // the tasks are sent instead
 }
 
 void fields(auto& archive, Is<ir::TaskArgument> auto& argument) {

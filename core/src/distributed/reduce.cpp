@@ -10,6 +10,8 @@
 #include "algorithms/check_arrays.hpp"
 #include "algorithms/chunks.hpp"
 #include "algorithms/kernels.hpp"
+#include "algorithms/steps.hpp"
+#include "algorithms/unchecked.hpp"
 #include "algorithms/workspace.hpp"
 #include "distributed/whole_rows.hpp"
 #include "ir/task.hpp"
@@ -131,24 +133,6 @@ const Kernel<FinalKernel<T>>& final_kernel(Combine combine) {
   });
 }
 
-template <class T>
-using LocalKernel = void(View<const T>, View<T>);
-
-/// The reduction of this rank's elements.
-template <class T>
-const Kernel<LocalKernel<T>>& local_kernel(Combine combine) {
-  static auto& cache = *new KernelCache<LocalKernel<T>>;
-  return cache.get(static_cast<std::uint32_t>(combine), [&] {
-    return Kernel<LocalKernel<T>>("distributed_local",
-                                  with_constants([combine](View<const T> x, View<T> result) {
-                                    const auto at = [&](Index i) { return Value<T>(x[i]); };
-                                    result[0] = combine == Combine::sum   ? reduce_sum(x.size(), at)
-                                                : combine == Combine::min ? reduce_min(x.size(), at)
-                                                                          : reduce_max(x.size(), at);
-                                  }));
-  });
-}
-
 Reduction reduction_of(Combine combine) {
   return combine == Combine::sum   ? Reduction::sum
          : combine == Combine::min ? Reduction::minimum
@@ -259,7 +243,9 @@ void reduce_as_prescribed(const StreamRef& stream, const AnyDistributed& x, cons
 template <class T>
 void reduce_fast(const StreamRef& stream, const AnyDistributed& x, const AnyArrayView& result,
                  Combine combine) {
-  local_kernel<T>(combine)(stream, own_elements(stream, x).mine, result);
+  const auto own = own_elements(stream, x);
+  algorithms::submit_reduce(algorithms::Steps(stream), own.mine, result, combine,
+                            algorithms::no_elements(own.mine));
   x.world().all_reduce(stream, result, reduction_of(combine));
 }
 
@@ -270,8 +256,10 @@ void weir::detail::reduce(const StreamRef& stream, const AnyDistributed& x, cons
                           Combine combine, ReduceOrder order) try {
   algorithms::expect_usable("reduce", stream, {{"x", x.local()}, {"result", result}});
   algorithms::expect_one_element("reduce", {"result", result});
+  algorithms::expect_combinable("reduce", {"x", x.local()}, combine);
   algorithms::for_number_type(x.element().scalar, [&]<class T>(T) {
-    if (order == ReduceOrder::prescribed)
+    // Communicators combine no bits; the order does not matter then.
+    if (order == ReduceOrder::prescribed || combine > Combine::max)
       distributed::reduce_as_prescribed<T>(stream, x, result, combine);
     else
       distributed::reduce_fast<T>(stream, x, result, combine);

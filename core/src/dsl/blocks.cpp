@@ -156,6 +156,7 @@ void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Han
       open_for(scope, bounds[d].low, bounds[d].high, one, where);
       indices[d] = argument(0);
     }
+    if (rank > 1) forbid_break("range_for over several ranges");
     return;
   }
   ir::Statement loop = statement_of(ir::Op::parallel);
@@ -353,7 +354,11 @@ void Trace::open_else_if(Scope& scope, BranchPoint& branch, const Handle& condit
     for (auto moved = first; moved != before.end(); ++moved) {
       if (moved->result != ir::no_value) values_[moved->result].block = block.id;
       if (!moved->bodies.empty() || moved->op == ir::Op::local) {
-        report("the condition of else_if is more than an expression: use else_ with an if_ inside", where);
+        report(
+            "the condition of else_if has a branch, a loop, a reduction or a local variable of its own: use "
+            "else_ with an if_ inside",
+            where);
+        break;
       }
     }
     block.block.statements.assign(std::make_move_iterator(first), std::make_move_iterator(before.end()));
@@ -388,6 +393,14 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
     report(std::string(is_break ? "break_" : "continue_") + " cannot leave the repeat at " +
                at(target.opened) +
                ": compute a condition in a Var and use repeat_while, or if_ around what does not run",
+           where);
+  } else if (is_break && target.unbreakable) {
+    report("break_ cannot leave the " + std::string(target.unbreakable) + " at " + at(target.opened) +
+               ": use continue_() to end this iteration, or for_ loops",
+           where);
+  } else if (target.kind == BlockKind::while_condition) {
+    report(std::string(is_break ? "break_" : "continue_") + " is in the condition of the while_ at " +
+               at(target.opened) + ": it belongs in the body",
            where);
   } else if (!is_loop && !is_iteration) {
     report(std::string(is_break ? "break_" : "continue_") + " is outside any loop: it belongs inside for_" +

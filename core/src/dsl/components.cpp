@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Components of Vec and Mat that are chosen at run time. Reads choose among the values of all components by
-// selects, which every form of code takes. A write to an array branches, so that it touches no component
-// that another iteration may write.
+// selects, which every form of code takes. A write to an array or to shared memory branches, so that it touches
+// no component that another iteration or thread may write.
 #include "dsl/trace.hpp"
 
 namespace weir::detail {

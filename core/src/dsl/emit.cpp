@@ -66,7 +66,8 @@ void emit_store(const Place& place, std::size_t component, ScalarType type, Hand
   Trace& trace = Trace::current(
       place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
   if (place.choice.count != 0) {
-    if (place.kind == Place::Kind::local) return trace.set_chosen(place, type, value, where);
+    if (place.kind == Place::Kind::local && !trace.is_shared(place))
+      return trace.set_chosen(place, type, value, where);
     return trace.branch_to_component(place, 0, place.choice.count, where, [&](const Place& part) {
       emit_store(part, component, type, value, where);
     });
@@ -211,8 +212,9 @@ void report_constant(double number, ScalarType type, Where where) {
          where);
 }
 
-void report_local_index(std::int64_t index, std::uint64_t count, Where where) {
-  report("index " + std::to_string(index) + " is outside the LocalArray, which has " + std::to_string(count) +
+void report_local_index(std::int64_t index, std::uint64_t count, std::string_view what, Where where) {
+  report("index " + std::to_string(index) + " is outside " + std::string(what) + ", which has " +
+             std::to_string(count) +
              (count == 1 ? " element: its index is 0"
                          : " elements: indices are 0 to " + std::to_string(count - 1)),
          where);

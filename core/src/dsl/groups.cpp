@@ -13,8 +13,10 @@ Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, 
   return Trace::current("Shared", where).make_local(type, components, count, where, ir::Op::shared);
 }
 
-void emit_barrier(Where where) {
-  Trace::current("barrier", where).append(statement_of(ir::Op::barrier), where);
+void emit_barrier(std::uint32_t width, Where where) {
+  ir::Statement barrier = statement_of(ir::Op::barrier);
+  barrier.immediate = width;
+  Trace::current(width == 0 ? "barrier" : "subgroup_barrier", where).append(std::move(barrier), where);
 }
 
 void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width,

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "dsl/trace.hpp"
+#include "ir/algorithm.hpp"
 
 namespace weir::detail {
 
@@ -96,6 +97,12 @@ ir::AtomicKind atomic_named(std::string_view word) {
 
 ir::ReduceKind reduce_named(std::string_view word) {
   return kind_named<ir::ReduceKind>(word, static_cast<std::uint8_t>(ir::ReduceKind::all) + 1);
+}
+
+ir::AlgorithmKind algorithm_named(std::string_view word) {
+  for (std::uint32_t k = 0; k < ir::algorithm_kind_count; ++k)
+    if (ir::info(static_cast<ir::AlgorithmKind>(k)).name == word) return static_cast<ir::AlgorithmKind>(k);
+  throw std::logic_error("the IR has no word '" + std::string(word) + "'");
 }
 
 std::uint32_t remember_kernel(std::string_view name, const Where& where) {

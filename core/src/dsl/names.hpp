@@ -17,6 +17,7 @@ ir::Op op_named(std::string_view word);
 std::uint32_t math_named(std::string_view word);
 ir::AtomicKind atomic_named(std::string_view word);
 ir::ReduceKind reduce_named(std::string_view word);
+ir::AlgorithmKind algorithm_named(std::string_view word);
 
 /// Returns the number of the next trace, from 1, and stores its kernel's name for messages. Thread-safe.
 std::uint32_t remember_kernel(std::string_view name, const Where& where);

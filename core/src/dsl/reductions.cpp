@@ -103,6 +103,7 @@ Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bound
   const Handle start = trace.constant(type, identity(reduce_named(kind), type), where);
   trace.set_local(accumulator_, 0, type, start, where);
   trace.open_range(scope_, bounds, rank, indices, where);
+  trace.forbid_break("reduction");
 }
 
 void Reduction::expect_no_effects(std::string_view caller, Where where) {

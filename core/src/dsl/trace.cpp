@@ -67,10 +67,17 @@ Trace* Trace::find(std::uint32_t id) noexcept {
 
 namespace {
 
-/// The name of a parameter that is given none: "p0" for the first; "result" or "result_0" for a returned
-/// value.
+/// Parameters of the lambda and values that it returns.
+std::size_t lambda_parameters(const KernelSource& source) {
+  std::size_t count = source.parameter_count;
+  for (std::size_t s = 0; s < source.struct_count; ++s) count -= source.structs[s].type->members.size();
+  return count;
+}
+
+/// The name of a parameter of the lambda that is given none: "p0" for the first; "result" or "result_0" for a
+/// returned value.
 std::string usual_name(const KernelSource& source, std::size_t parameter) {
-  const std::size_t own = source.parameter_count - source.returned_count;
+  const std::size_t own = lambda_parameters(source) - source.returned_count;
   if (parameter < own) return "p" + std::to_string(parameter);
   return source.returned_count == 1 ? "result" : "result_" + std::to_string(parameter - own);
 }
@@ -82,7 +89,7 @@ std::vector<std::string> parameter_names(const KernelSource& source) {
   auto array = structs.begin();
   for (std::size_t given = 0; names.size() < source.parameter_count; ++given) {
     const bool is_given = given < source.parameter_name_count;
-    std::string name = is_given ? source.parameter_names[given] : usual_name(source, names.size());
+    std::string name = is_given ? source.parameter_names[given] : usual_name(source, given);
     while (!is_given && std::find(names.begin(), names.end(), name) != names.end()) name += '_';
     if (array == structs.end() || array->first != names.size()) {
       names.push_back(name);
@@ -94,13 +101,6 @@ std::vector<std::string> parameter_names(const KernelSource& source) {
     ++array;
   }
   return names;
-}
-
-/// Parameters of the lambda and values that it returns.
-std::size_t lambda_parameters(const KernelSource& source) {
-  std::size_t count = source.parameter_count;
-  for (std::size_t s = 0; s < source.struct_count; ++s) count -= source.structs[s].type->members.size();
-  return count;
 }
 
 }  // namespace

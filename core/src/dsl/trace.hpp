@@ -92,7 +92,7 @@ class Trace {
     }
     return result;
   }
-  void set_chosen(const Place& place, ScalarType type, const Handle& value, const Where& where);  ///< locals
+  void set_chosen(const Place& place, ScalarType type, const Handle& value, const Where& where);  ///< of variables
   /// Calls `access` for the place of each component, in branches of which the chosen component's one runs.
   void branch_to_component(const Place& place, std::size_t low, std::size_t high, const Where& where,
                            const std::function<void(const Place&)>& access);
@@ -126,7 +126,10 @@ class Trace {
   /// Reports statements of the innermost statement block that write outside of it or draw random numbers.
   void expect_no_effects(std::string_view caller, const Where& where);
   void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
+  /// Refuses break_ directly in the sequential loop that was opened last. `what` names the loop in messages.
+  void forbid_break(const char* what) { stack_.back().unbreakable = what; }
 
+  void algorithm(ir::Algorithm algorithm, const Where& where);
   void random(Handle* words, std::size_t count, const Handle* element, const Where& where);
 
  private:
@@ -140,6 +143,8 @@ class Trace {
     BranchPoint branch;              ///< of an else block: the branch that it belongs to
     BranchPoint last_branch;         ///< the last if_ directly in this one, to which the next else_ belongs
     bool last_branch_closed = true;  ///< true once that if_ has its else_
+    /// What this sequential loop is, if break_ cannot leave it.
+    const char* unbreakable = nullptr;
     bool dropped = false;            ///< opened where it is not allowed; already reported
     bool region_ended = false;       ///< no stream block joins the region that is the last statement
   };

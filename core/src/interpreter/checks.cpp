@@ -2,6 +2,7 @@
 #include "interpreter/checks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -99,6 +100,20 @@ void Checks::stop(const Machine& machine, const Statement& s, std::string proble
   throw Fault{s.location, std::move(problem), describe(kernel_, machine, s)};
 }
 
+/// The smallest k such that two iterations, counted from 1, are in one sub-group of 2^k threads.
+int Checks::distance(std::uint32_t a, std::uint32_t b) {
+  return std::bit_width((a - 1) ^ (b - 1));
+}
+
+/// Whether an access by iteration `own` now comes after an earlier one: it is of the same iteration, or a
+/// barrier of a sub-group of both was in between.
+bool Checks::follows(std::uint32_t own, const Use& earlier, const Iteration& now) {
+  if (own == earlier.iteration) return true;
+  for (auto k = std::size_t(distance(own, earlier.iteration)); k < now.waited.size(); ++k)
+    if (now.waited[k] > earlier.time) return true;
+  return false;
+}
+
 void Checks::outside(const Machine& machine, const Statement& s) {
   if (s.op == Op::get || s.op == Op::set || s.op == Op::shared_atomic)
     stop(machine, s,
@@ -128,10 +143,28 @@ void Checks::shared_access(const Machine& machine, const Statement& s, Access ac
   Uses& uses = uses_of(machine.iteration(), shared | std::uint64_t{s.index} << 32 | index);
   uses.by_other_groups = {};  // each group has an array of its own
   const auto name = [&] { return "element " + std::to_string(index) + " of a shared array"; };
-  const auto written = [](const Accesses& by) { return by[1].first != 0 || by[2].first != 0; };
+  const auto written = [](const Accesses& by) {
+    return by[1].first.iteration != 0 || by[2].first.iteration != 0;
+  };
   if (access != Access::write && !written(uses.now) && !written(uses.before))
     stop(machine, s, name() + " is read before a thread of the group has written it");
   check_race(machine, s, access, uses, name);
+}
+
+void Checks::Pair::add(const Use& use, const Iteration& now) {
+  if (first.iteration == 0 || follows(use.iteration, first, now)) {
+    first = use;
+    if (second.iteration != 0 && follows(use.iteration, second, now)) second = {};
+  } else if (second.iteration == 0 || follows(use.iteration, second, now) ||
+             distance(first.iteration, use.iteration) > distance(first.iteration, second.iteration)) {
+    second = use;
+  }
+}
+
+std::uint32_t Checks::Pair::beside(std::uint32_t own, const Iteration& now) const {
+  for (const Use& use : {first, second})
+    if (use.iteration != 0 && !follows(own, use, now)) return use.iteration;
+  return 0;
 }
 
 Checks::Uses& Checks::uses_of(const Iteration& iteration, std::uint64_t key) {
@@ -140,10 +173,10 @@ Checks::Uses& Checks::uses_of(const Iteration& iteration, std::uint64_t key) {
     uses = {};
     uses.loop = iteration.loops;
   }
-  const auto move = [](Accesses& from, Accesses& to) {
+  const auto move = [&iteration](Accesses& from, Accesses& to) {
     for (std::size_t kind = 0; kind < to.size(); ++kind)
-      for (const std::uint32_t one : {from[kind].first, from[kind].second})
-        if (one != 0) to[kind].add(one);
+      for (const Use& one : {from[kind].first, from[kind].second})
+        if (one.iteration != 0) to[kind].add(one, iteration);
     from = {};
   };
   if (uses.interval != iteration.interval) move(uses.now, uses.before);
@@ -173,8 +206,8 @@ void Checks::check_race(const Machine& machine, const Statement& s, Access acces
   for (const Access earlier : {Access::write, Access::update, Access::read}) {
     if (earlier == access && access != Access::write) continue;  // reads do not race, nor do atomics
     const auto kind = static_cast<std::size_t>(earlier);
-    std::uint32_t other = uses.now[kind].other_than(own);
-    if (other == 0) other = uses.by_other_groups[kind].first;
+    std::uint32_t other = uses.now[kind].beside(own, iteration);
+    if (other == 0) other = uses.by_other_groups[kind].first.iteration;
     if (other == 0) continue;
     throw Fault{s.location,
                 "race on " + name() + ": iteration " + tuple(iteration.indices) + " " +
@@ -183,7 +216,7 @@ void Checks::check_race(const Machine& machine, const Statement& s, Access acces
                     " it",
                 describe(kernel_, machine, s)};
   }
-  uses.now[static_cast<std::size_t>(access)].add(own);
+  uses.now[static_cast<std::size_t>(access)].add({own, iteration.time}, iteration);
 }
 
 void Checks::computed(const Machine& machine, const Statement& s, std::span<const ScalarType> types,

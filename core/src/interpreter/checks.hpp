@@ -48,16 +48,22 @@ class Checks : public Observer {
                 std::span<const std::uint64_t> operands, std::uint64_t bits) override;
 
  private:
-  /// Two different iterations, if there are two; counted from 1, 0 for none.
-  struct Pair {
-    std::uint32_t first = 0, second = 0;
-    void add(std::uint32_t iteration) {
-      if (first == 0) first = iteration;
-      if (iteration != first) second = iteration;
-    }
-    std::uint32_t other_than(std::uint32_t iteration) const { return first != iteration ? first : second; }
+  /// An access by an iteration, counted from 1; 0 for none.
+  struct Use {
+    std::uint32_t iteration = 0;
+    std::uint32_t time = 0;  ///< Iteration::time
   };
-  using Accesses = std::array<Pair, 3>;  ///< iterations by Access
+  /// Accesses of which none comes before another one. Of more than two, those of threads farthest apart: a
+  /// later access follows all of them if it follows these two.
+  struct Pair {
+    Use first, second;
+    void add(const Use& use, const Iteration& now);
+    /// The iteration of an access that may happen at the same time as one by `own` now, or 0.
+    std::uint32_t beside(std::uint32_t own, const Iteration& now) const;
+  };
+  static int distance(std::uint32_t a, std::uint32_t b);
+  static bool follows(std::uint32_t own, const Use& earlier, const Iteration& now);
+  using Accesses = std::array<Pair, 3>;  ///< by Access
   /// The iterations of loop number `loop` that accessed a scalar. Of a group loop, those of one group that a
   /// barrier separates follow one another.
   struct Uses {

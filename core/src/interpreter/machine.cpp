@@ -2,8 +2,10 @@
 #include "interpreter/machine.hpp"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
+#include <weir/error.hpp>
 #include <weir/sdk/floating_point.hpp>
 
 #include "ir/evaluate.hpp"
@@ -152,7 +154,10 @@ Machine::Flow Machine::statement(const Statement& s) {
       break;
     }
     case Op::barrier:
-      ++iteration_.interval;
+      if (s.immediate == 0)
+        ++iteration_.interval;
+      else
+        iteration_.waited[std::size_t(std::countr_zero(s.immediate))] = ++iteration_.time;
       break;
     case Op::threads:
       return threads(s);
@@ -210,6 +215,9 @@ Machine::Flow Machine::statement(const Statement& s) {
     case Op::reduce:
       set(s, result_of(s));
       break;
+    case Op::algorithm:
+      throw Error(ErrorCode::unsupported,
+                  "the interpreter runs kernels without algorithms; run each part of split_at_algorithms()");
     case Op::region:
       for (const ir::Block& body : s.bodies) block(body);
       break;

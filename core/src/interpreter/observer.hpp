@@ -2,6 +2,7 @@
 // Reports of a machine while it runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,6 +21,8 @@ struct Iteration {
   std::uint64_t number = 0;             ///< of the iteration, in the order of the run, from 0
   std::uint64_t group = 0;              ///< of a group loop: number of the group, from 0
   std::uint32_t interval = 0;           ///< of a group loop: number of the time between two barriers
+  std::uint32_t time = 0;               ///< the number of barriers of sub-groups so far
+  std::array<std::uint32_t, 6> waited{};  ///< the time of the last barrier of sub-groups of 2^k threads
   std::vector<std::int64_t> indices;
 };
 

@@ -43,6 +43,7 @@ inline void set_group(Statement& loop, std::span<const std::uint64_t> extents) n
 }
 
 /// Whether the threads of a sub-group, of Statement::immediate threads, read a local of each other.
+/// (Of a barrier, Statement::immediate is 0 if it is of the whole group.)
 constexpr bool is_exchange(Op op) noexcept {
   return op == Op::shuffle || op == Op::ballot;
 }
@@ -63,11 +64,12 @@ constexpr bool is_collective(Op op) noexcept {
 ///
 /// Loaded elements vary, unless a collective statement depends on one. Then an element is uniform if its
 /// indices are, its array is not written in the loop, it is loaded in uniform control flow, and no thread can
-/// have ended before by itself: all threads of the group could have, and the element might not exist.
+/// have ended before by itself: all threads of the group could have, and the element might not exist. A
+/// failed assert_ of a kernel that checks bounds is no such end, because the load is checked, too.
 class Uniformity {
  public:
   /// Of the body of a verified group loop; ids of other kernels' values are safe.
-  explicit Uniformity(const Statement& loop);
+  Uniformity(const Statement& loop, bool check_bounds);
 
   bool value(ValueId id) const { return !varying_values_.contains(id); }
   bool local(std::uint32_t id) const { return !varying_locals_.contains(id); }
@@ -96,6 +98,7 @@ class Uniformity {
   std::vector<const Statement*> loops_;
   std::vector<Fault> faults_;
   ValueId yielded_ = no_value;
+  const bool check_bounds_;
   bool loads_ = false;  ///< loaded elements can be uniform
   bool some_ended_ = false;
   bool changed_ = false;

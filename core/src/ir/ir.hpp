@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,11 +118,40 @@ struct Statement {
   ScalarType type = ScalarType::boolean;  ///< of the result, or of the stored value, the atomic, the local
   std::uint8_t component = 0;             ///< of an element; the dimension of `extent`; the word of `philox`
   ValueId result = no_value;
-  std::uint32_t index = 0;      ///< parameter, local, string, or an enumerator; see ops.def
+  std::uint32_t index = 0;      ///< parameter, local, string, algorithm, or an enumerator; see ops.def
   std::uint64_t immediate = 0;  ///< see ops.def
   std::vector<ValueId> operands{};
   std::vector<Block> bodies{};
   Location location{};
+};
+
+/// The functions of <weir/algorithms.hpp> that a kernel may contain; see algorithm.hpp.
+enum class AlgorithmKind : std::uint8_t {
+  reduce,
+  arg_min,
+  arg_max,
+  inclusive_scan,
+  exclusive_scan,
+  sort,
+  sort_by_key,
+  compact,
+  partition,
+  unique,
+  reduce_by_key,
+  histogram,
+  gather,
+  scatter
+};
+inline constexpr std::uint32_t algorithm_kind_count = static_cast<std::uint32_t>(AlgorithmKind::scatter) + 1;
+
+/// What a statement `algorithm` does.
+struct Algorithm {
+  AlgorithmKind kind = AlgorithmKind::reduce;
+  ReduceKind combine = ReduceKind::sum;  ///< of kinds that combine elements
+  bool descending = false;               ///< of sorts
+  double low = 0, high = 0;              ///< of `histogram`
+  std::vector<std::uint32_t> arrays;     ///< parameters, in the order of the function's arguments
+  std::optional<std::uint32_t> size;  ///< the parameter with the number of elements; else all are processed
 };
 
 struct Parameter {
@@ -157,17 +187,18 @@ inline bool has_condition(const Statement& repeat) noexcept {
 
 /// A kernel as written: parameters and a body. Each `parallel` and `reduce` in the body, in a stream block of
 /// a region or in a block of `repeat` becomes a task. The statements between them become serial tasks.
-/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the kernel's
-/// body.
+/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, a `region` only in the kernel's
+/// body, and an `algorithm` only there or in a stream block.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;
   std::vector<Parameter> parameters;
   Block body;
-  std::vector<std::string> strings;  ///< messages of asserts, formats of prints
-  std::vector<std::string> files;    ///< of locations
-  std::uint32_t value_count = 0;     ///< value ids are below this
-  std::uint32_t local_count = 0;     ///< local ids are below this
+  std::vector<std::string> strings;   ///< messages of asserts, formats of prints
+  std::vector<Algorithm> algorithms;  ///< named by statements `algorithm`
+  std::vector<std::string> files;     ///< of locations
+  std::uint32_t value_count = 0;      ///< value ids are below this
+  std::uint32_t local_count = 0;      ///< local ids are below this
 
   /// Whether `location` names a line of one of the files.
   bool knows(const Location& location) const noexcept {

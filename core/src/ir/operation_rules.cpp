@@ -4,6 +4,7 @@
 #include <bit>
 #include <span>
 
+#include "ir/algorithm.hpp"
 #include "ir/groups.hpp"
 #include "ir/print_format.hpp"
 #include "ir/rules.hpp"
@@ -120,6 +121,8 @@ class Rules {
         return local();
       case Op::shared_atomic:
         return shared_atomic();
+      case Op::barrier:
+        return s_.immediate == 0 ? std::string() : width();
       case Op::shuffle:
         return shuffle();
       case Op::ballot:
@@ -134,6 +137,8 @@ class Rules {
         return assertion();
       case Op::print:
         return print();
+      case Op::algorithm:
+        return check_algorithm(kernel_, s_);
       case Op::for_:
         return indices(types_, "bounds and step");
       case Op::parallel:
@@ -323,6 +328,10 @@ class Rules {
 
   std::string exchange() const {
     if (local_.count != 1) return quoted(s_) + " exchanges a single local variable, found a local array";
+    return width();
+  }
+
+  std::string width() const {
     if (s_.immediate == 0 || s_.immediate > max_subgroup || !std::has_single_bit(s_.immediate))
       return "the width of " + quoted(s_) + " is 1, 2, 4, 8, 16 or 32, found " + std::to_string(s_.immediate);
     return {};

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ir/algorithm.hpp"
 #include "ir/groups.hpp"
 #include "ir/header_reader.hpp"
 #include "ir/literals.hpp"
@@ -163,6 +164,7 @@ class Parser {
         case Op::shared_atomic:
         case Op::shuffle:
         case Op::ballot:
+        case Op::algorithm:
         case Op::reduce:
           break;
         default:
@@ -180,6 +182,8 @@ class Parser {
         case Op::shared_atomic:
         case Op::shuffle:
         case Op::ballot:
+        case Op::barrier:
+        case Op::algorithm:
         case Op::reduce:
           return known->second;
         default:
@@ -187,6 +191,13 @@ class Parser {
       }
     }
     in_.fail_at(mnemonic, "expected an operation, found " + found(mnemonic));
+  }
+
+  std::uint64_t subgroup_width(Op op, std::string_view detail, const Token& mnemonic) {
+    const auto width = unsigned_number(detail, max_subgroup);
+    if (width && (*width != 0 || op != Op::barrier)) return *width;
+    in_.fail_at(mnemonic, "expected a width of 1 to 32, such as " + std::string(info(op).mnemonic) +
+                              ".32, found " + found(mnemonic));
   }
 
   void operand(Statement& s) { s.operands.push_back(use()); }
@@ -276,19 +287,18 @@ class Parser {
       case Op::shared_atomic:
         atomic(s, detail, mnemonic);
         break;
+      case Op::barrier:
+        if (mnemonic.text.find('.') != std::string_view::npos)
+          s.immediate = subgroup_width(s.op, detail, mnemonic);
+        break;
       case Op::shuffle:
-      case Op::ballot: {
-        const auto width = unsigned_number(detail, max_subgroup);
-        if (!width)
-          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as " + std::string(info(s.op).mnemonic) +
-                                    ".32, found " + found(mnemonic));
-        s.immediate = *width;
+      case Op::ballot:
+        s.immediate = subgroup_width(s.op, detail, mnemonic);
         s.index = local_use();
         if (s.op == Op::ballot) break;
         in_.expect_mark(',', "and the lane");
         operand(s);
         break;
-      }
       case Op::local:
       case Op::shared:
         local(s);
@@ -318,6 +328,10 @@ class Parser {
         s.index = static_cast<std::uint32_t>(kernel_.strings.size());
         kernel_.strings.push_back(in_.string("the format"));
         while (in_.accept_mark(',')) operand(s);
+        break;
+      case Op::algorithm:
+        s.index = static_cast<std::uint32_t>(kernel_.algorithms.size());
+        kernel_.algorithms.push_back(read_algorithm(in_, mnemonic, [&] { return parameter_use(); }));
         break;
       default:
         operand_list(s, static_cast<std::size_t>(info(s.op).operands));

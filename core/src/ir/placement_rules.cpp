@@ -32,6 +32,8 @@ class PlacementRules {
       case Op::print:
         if (s.immediate == 0 || task_) return "";
         return "'print' of a kernel takes the values of its format only; tasks add numbers of repetitions";
+      case Op::algorithm:
+        return check_algorithm_place();
       case Op::phase:
         if (task_ && !placement_.in_phase) return "";
         return "'phase' is allowed only in tasks, outside of other phases; a kernel uses parallel loops";
@@ -130,12 +132,29 @@ class PlacementRules {
            "kernel per iteration";
   }
 
+  std::string check_algorithm_place() const {
+    const Statement* const outer = placement_.enclosing;
+    if (!task_ && (outer == nullptr || (outer->op == Op::region && outer->immediate == 0))) return "";
+    if (!task_ && outer->op == Op::region)
+      return "'algorithm' is inside the 'region' at " + at(*outer) +
+             ", whose blocks may wait for each other, and blocks with algorithms run one after the other; "
+             "use a "
+             "'region' without 'allow_conflicts'";
+    return "'algorithm' is " +
+           (placement_.enclosing == nullptr
+                ? std::string("in a task")
+                : "inside " + quoted_name(placement_.enclosing->op) + " at " + at(*placement_.enclosing)) +
+           "; it belongs directly in the kernel or in a stream_parallel block. Move it out, or call the "
+           "algorithm between launches, in a Graph";
+  }
+
   std::string check_collective(const Statement& s) const {
     const Statement* const loop = placement_.task_loop;
     if (loop == nullptr || !is_group_loop(*loop))
       return quoted_name(s.op) + " belongs in a group loop, found it elsewhere; use group_for";
     const std::uint64_t threads = group_threads(*loop);
-    if (!is_exchange(s.op) || s.immediate == 0 || threads % s.immediate == 0) return "";
+    const bool has_width = is_exchange(s.op) || s.op == Op::barrier;
+    if (!has_width || s.immediate == 0 || threads % s.immediate == 0) return "";
     return "the width of a sub-group divides the number of threads of a group, found width " +
            std::to_string(s.immediate) + " and " + std::to_string(threads) + " threads";
   }

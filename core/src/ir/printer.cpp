@@ -9,6 +9,7 @@
 #include <weir/element.hpp>
 #include <weir/sdk/floating_point.hpp>
 
+#include "ir/algorithm.hpp"
 #include "ir/groups.hpp"
 #include "ir/rules.hpp"
 #include "ir/verifier.hpp"
@@ -237,6 +238,11 @@ class Printer {
       out_ += "?";
       return;
     }
+    if (s.op == Op::algorithm) {
+      out_ += print_algorithm(kernel_, s);
+      location(s.location);
+      return;
+    }
     out_ += info(s.op).mnemonic;
     switch (s.op) {
       case Op::constant:
@@ -287,6 +293,9 @@ class Printer {
         rest(all.last(values));
         break;
       }
+      case Op::barrier:
+        if (s.immediate != 0) out_ += '.' + std::to_string(s.immediate);
+        break;
       case Op::shuffle:
       case Op::ballot:
         out_ += '.' + std::to_string(s.immediate) + ' ';

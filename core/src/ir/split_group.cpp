@@ -19,7 +19,11 @@ bool is_cheap(const Statement& s) {
 class GroupSplitter {
  public:
   GroupSplitter(Statement& loop, bool check_bounds, std::uint32_t& values, std::uint32_t& locals)
-      : loop_(loop), check_bounds_(check_bounds), uniform_(loop), values_(values), locals_(locals) {}
+      : loop_(loop),
+        check_bounds_(check_bounds),
+        uniform_(loop, check_bounds),
+        values_(values),
+        locals_(locals) {}
 
   void run() {
     if (!uniform_.faults().empty())

@@ -3,7 +3,7 @@
 
 namespace weir::ir {
 
-Uniformity::Uniformity(const Statement& loop) {
+Uniformity::Uniformity(const Statement& loop, bool check_bounds) : check_bounds_(check_bounds) {
   find(loop);
   if (faults_.empty()) return;
   varying_values_.clear();
@@ -68,7 +68,7 @@ void Uniformity::statement(const Statement& s, const Statement* cause) {
     case Op::shared_atomic:
       return vary(s.result);
     case Op::assert_:
-      if (!same || cause != nullptr) end_some();
+      if (!check_bounds_ && (!same || cause != nullptr)) end_some();
       return;
     case Op::scratch_load:  // loops do not write there
       if (!same) vary(s.result);

@@ -55,9 +55,9 @@ class Verifier {
     if (!block.arguments.empty()) report({}, "the body of a kernel takes no arguments");
     walk(block, Placement{});
     if (local_bytes_ > max_local_bytes) {
-      report({}, "the local variables of a kernel take at most " + std::to_string(max_local_bytes) +
-                     " bytes together, found " + std::to_string(local_bytes_) +
-                     "; use array parameters for more");
+      report(too_many_locals_, "the local variables of a kernel take at most " +
+                                   std::to_string(max_local_bytes) + " bytes together, found " +
+                                   std::to_string(local_bytes_) + "; use array parameters for more");
     }
   }
 
@@ -180,6 +180,7 @@ class Verifier {
       return;
     }
     if (s.immediate <= max_local_bytes / size_of(s.type)) local_bytes_ += s.immediate * size_of(s.type);
+    if (local_bytes_ > max_local_bytes && too_many_locals_ == Location{}) too_many_locals_ = s.location;
   }
 
   void count_words(Local& local) {
@@ -379,7 +380,7 @@ class Verifier {
     shared_bytes_ = 0;
     exchanged_.clear();
     if (task_) return;
-    const Uniformity uniformity(s);
+    const Uniformity uniformity(s, kernel_.options.check_bounds);
     for (const Uniformity::Fault& fault : uniformity.faults()) {
       report(
           fault.collective->location,
@@ -459,6 +460,7 @@ class Verifier {
   std::vector<ValueId> scope_values_;
   std::vector<std::uint32_t> scope_locals_;
   std::uint64_t local_bytes_ = 0;
+  Location too_many_locals_;        ///< the first local variable above the limit
   std::uint64_t shared_bytes_ = 0;  // of the group loop
   std::set<ScalarType> exchanged_;  // likewise
   std::vector<Diagnostic> diagnostics_;

@@ -410,6 +410,9 @@ Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes, const Plan
     throw Error(ErrorCode::invalid,
                 "an address takes 8 or 16 bytes in argument blocks, found " + std::to_string(address_bytes));
   }
+  if (!kernel.algorithms.empty())
+    throw Error(ErrorCode::invalid,
+                "a plan is of a kernel without algorithms; make one of each part of split_at_algorithms()");
   ir::verify_or_throw(kernel);
   if (options.fusion == Fusion::none) return Planner(kernel, address_bytes, options, {}).run();
   FusedKernel fused = fuse(kernel, options.fusion, options.known);

@@ -2,6 +2,7 @@
 // The only file that includes oneTBB.
 #include "stream/arena.hpp"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <tbb/global_control.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -44,6 +46,10 @@ struct Arena::Impl {
   tbb::task_arena arena;
   unsigned helpers = 0;
   Places places;
+  /// Under which oneTBB and its allocator have data of a thread. The first thread that enters finds them.
+  std::vector<pthread_key_t> keys;
+  std::atomic_flag entered;
+  std::atomic<bool> searched{false};  ///< the first thread has entered, or could not
 };
 
 namespace {
@@ -100,6 +106,15 @@ bool start_threads(unsigned count) {
   start->end();
   start->group.wait();
   return true;
+}
+
+/// The keys under which this thread has data. In GNU's C library keys are small numbers, and the data of a
+/// key that does not exist is null.
+std::vector<pthread_key_t> keys_of_this_thread() {
+  std::vector<pthread_key_t> keys;
+  for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; ++key)
+    if (pthread_getspecific(key)) keys.push_back(key);
+  return keys;
 }
 
 /// Prepares this thread to make the tasks of a fork, and to spawn them from its place in the arena.
@@ -220,12 +235,34 @@ void Arena::initialize() {
   impl_ = impl.release();
 }
 
-bool Arena::enter(void (*body)(void*), void* context) noexcept try {
+void Arena::wait_for_entrant() const noexcept {
+  const auto limit = std::chrono::steady_clock::now() + start_patience;
+  while (impl_ && !impl_->searched && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+
+void Arena::forget_thread() const noexcept {
+  if (!impl_ || !impl_->searched) return;
+  for (const pthread_key_t key : impl_->keys) pthread_setspecific(key, nullptr);
+}
+
+bool Arena::enter(void (*body)(void*), void* context) noexcept {
   if (!impl_) return false;
-  impl_->arena.execute([=] { body(context); });
-  return true;
-} catch (...) {
-  return false;
+  const bool first = !impl_->entered.test_and_set();
+  try {
+    const std::vector<pthread_key_t> before = first ? keys_of_this_thread() : std::vector<pthread_key_t>();
+    impl_->arena.execute([&] {
+      if (first) {
+        std::ranges::set_difference(keys_of_this_thread(), before, std::back_inserter(impl_->keys));
+        impl_->searched = true;
+      }
+      body(context);
+    });
+    return true;
+  } catch (...) {
+    if (first) impl_->searched = true;
+    return false;
+  }
 }
 
 // If a thread cannot be started, as where the number of processes is limited, oneTBB ends this process or

@@ -31,6 +31,14 @@ class Arena {
   /// memory.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
 
+  /// For a thread that is about to fork: waits until a thread has entered, at most a tenth of a second.
+  /// forget_thread() does nothing before.
+  void wait_for_entrant() const noexcept;
+
+  /// In a child that was just forked: makes oneTBB and its allocator forget that this thread has used them.
+  /// Otherwise they take locks for it when the child ends, which another thread of the parent may have held.
+  void forget_thread() const noexcept;
+
  private:
   struct Impl;
   /// Whether oneTBB's threads have started; starts them the first time.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler's threads: claiming ready streams, sleeping and waking.
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -57,6 +58,9 @@ void Scheduler::start() {
   std::call_once(started_, [this] {
     arena_->initialize();  // a worker could not report that memory ran out
     sdk::notice_forks();
+    if (const int failed = pthread_atfork([] { Scheduler::get().arena_->wait_for_entrant(); }, nullptr,
+                                          [] { Scheduler::get().arena_->forget_thread(); }))
+      sdk::fail_system(failed, "cannot register a fork handler");
     std::atexit([] { Scheduler::get().begin_exit(); });
     for (unsigned i = 0; i < threads_; ++i) {
       forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is also a call of oneTBB

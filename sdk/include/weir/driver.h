@@ -488,7 +488,9 @@ typedef struct weir_driver_table {
    * also a range of 0 bytes whose offset is past the end. A size of 0 has no effect, also with null for the host
    * memory -- */
 
-  /* (required) Submits. `source` must stay valid and unchanged until the stream has passed the copy. */
+  /* (required) Submits. `source` must stay valid until the stream has passed the copy. It is read in the
+   * order of the stream if it is in pinned memory of the driver. Other memory may also be read before the
+   * function returns, so it must stay unchanged. */
   weir_result (*copy_to_device)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
                                 const void *source, uint64_t size, weir_status *status);
 

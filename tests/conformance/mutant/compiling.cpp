@@ -10,10 +10,8 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
 using Object = weir_code_object;
 using Receiver = weir_code_receiver;
-using Status = weir_status;
 
 constexpr const char* source_format = "elf-x86_64";
 

@@ -10,8 +10,6 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Status = weir_status;
 using Launch = weir_launch;
 using Node = weir_graph_node;
 

@@ -8,12 +8,6 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Memory = weir_allocation;
-using Size = std::uint64_t;
-using Status = weir_status;
-
 std::uint64_t address_of(Memory memory) {
   weir_memory_info info{};
   info.struct_size = sizeof info;

@@ -8,11 +8,6 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Event = weir_event;
-using Status = weir_status;
-
 /// The records and waits of events, for mutants that confuse them.
 struct Notes {
   std::mutex mutex;

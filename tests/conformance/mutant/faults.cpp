@@ -20,10 +20,6 @@ void in_fill(weir_driver_table& table) {
   };
 }
 
-void hang() {
-  for (;;) pause();
-}
-
 /// Returns WEIR_ERROR_DEVICE_LOST once the device is lost.
 bool device_lost = false;
 template <auto slot>

@@ -8,12 +8,8 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
 using Node = weir_graph_node;
 using Nodes = std::vector<Node>;
-using Status = weir_status;
-using Stream = weir_stream;
-using Memory = weir_allocation;
 
 weir_result make(weir_device d, const Nodes& nodes, weir_graph* out, Status* e) {
   std::vector<const Node*> pointers;

@@ -11,11 +11,6 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Memory = weir_allocation;
-using Size = std::uint64_t;
-using Status = weir_status;
 using Launch = weir_launch;
 using Node = weir_graph_node;
 

@@ -7,9 +7,6 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Status = weir_status;
 using Launch = weir_launch;
 using Object = weir_code_object;
 

@@ -12,6 +12,13 @@
 
 namespace mutant {
 
+using Table = weir_driver_table;
+using Stream = weir_stream;
+using Event = weir_event;
+using Memory = weir_allocation;
+using Size = std::uint64_t;
+using Status = weir_status;
+
 struct Mutant {
   const char* name;
   const char* rule;  ///< the violated rule, in a few words
@@ -34,6 +41,8 @@ std::span<const Mutant> fault_mutants();
 std::span<const Mutant> code_mutants();
 std::span<const Mutant> thread_mutants();
 std::span<const Mutant> hole_mutants();
+std::span<const Mutant> missed_mutants();
+std::span<const Mutant> relation_mutants();
 std::span<const Mutant> compiling_mutants();
 /// For drivers with cooperative launches, which the CPU driver lacks; not in all().
 std::span<const Mutant> cooperative_mutants();
@@ -55,6 +64,9 @@ EntryFaults& entry_faults();
 /// The device that was opened last, and a private stream of it.
 std::atomic<weir_device>& opened_device();
 weir_stream hidden_stream();
+
+/// Never returns.
+[[noreturn]] void hang();
 
 /// Returns `code` and stores `message` in `status`.
 weir_result refuse(weir_status* status, weir_result code, const char* message);

@@ -7,12 +7,7 @@
 namespace mutant {
 namespace {
 
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Memory = weir_allocation;
 using Options = weir_memory_options;
-using Status = weir_status;
-using Size = std::uint64_t;
 
 }  // namespace
 

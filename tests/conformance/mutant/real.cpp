@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver whose slots are replaced: the CPU driver, or the one that WEIR_MUTANT_OF names.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,10 @@ const weir_driver_table& real() {
     return out;
   }();
   return *table;
+}
+
+void hang() {
+  for (;;) pause();
 }
 
 weir_result refuse(weir_status* status, weir_result code, const char* message) {

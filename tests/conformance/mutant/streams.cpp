@@ -5,15 +5,6 @@
 #include "mutant.hpp"
 
 namespace mutant {
-namespace {
-
-using Table = weir_driver_table;
-using Stream = weir_stream;
-using Memory = weir_allocation;
-using Size = std::uint64_t;
-using Status = weir_status;
-
-}  // namespace
 
 std::span<const Mutant> stream_mutants() {
   static const Mutant mutants[] = {

@@ -159,6 +159,7 @@ void group_loops(View<float> x, View<double> d, Index i) {
   auto other = tile;                                                           // refuse: use of deleted function|deleted constructor
   atomic_add(tile, 1.0f);                                                      // refuse: an atomic works on one element of an array
   lane<5>();                                                                   // refuse: the width of a sub-group is 1, 2, 4, 8, 16 or 32
+  subgroup_barrier<12>();  // refuse: the width of a sub-group is 1, 2, 4, 8, 16 or 32
   shuffle<64>(x[i], 1);                                                        // refuse: the width of a sub-group is 1, 2, 4, 8, 16 or 32
   shuffle<32>(x[i], i);                                                        // refuse: the number of a lane is an i32
   ballot<32>(x[i]);                                                            // refuse: ballot takes a condition

@@ -3,6 +3,7 @@
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
+#include <algorithm>
 #include <weir/dsl/atomic.hpp>
 #include <weir/dsl/common.hpp>
 #include <weir/dsl/control.hpp>
@@ -87,12 +88,13 @@ void group_for(G&&, T&&, F&&) {
 /// An array that the threads of a group share, one for each group, directly in the body of a group_for. It is
 /// not initialised: each element must be written, and a barrier() passed, before another thread reads it. All
 /// Shared arrays of a group_for take at most 48 KiB together. `s(i, j)` and, with one dimension, `s[i]` are
-/// elements as in an array; atomics work on them. Indices are undefined outside of the array, unless the
-/// kernel checks bounds: then the position in the whole array is checked.
+/// elements as in an array; atomics work on them. An index that is a constant is checked when the kernel is
+/// built. Other indices are undefined outside of the array, unless the kernel checks bounds: then the
+/// position in the whole array is checked.
 template <class T, std::size_t... N>
 class Shared {
-  static_assert(KernelElement<T> && sizeof...(N) > 0 && ((N > 0) && ...),
-                "Shared<T, N...> holds numbers, bools, Vecs or Mats in one dimension or more");
+  static_assert(KernelElement<T> && sizeof...(N) > 0 && sizeof...(N) <= max_rank && ((N > 0) && ...),
+                "Shared<T, N...> holds numbers, bools, Vecs or Mats in one to four dimensions");
   static_assert(!std::same_as<detail::scalar_t<T>, half>,
                 "kernels compute halves as float: write Shared<float, N...>");
   static constexpr std::size_t count = (N * ...);
@@ -106,28 +108,40 @@ class Shared {
 
   Element<T> operator[](const detail::Subscript& index) const {
     static_assert(sizeof...(N) == 1, "name all indices: s(i, j)");
-    detail::check_local_index(index, count);
+    detail::check_local_index(index, count, "the Shared");
     return element(index.handle());
   }
-  template <class... I>
-  Element<T> operator()(const I&... indices) const {
-    static_assert(sizeof...(I) == sizeof...(N),
-                  "s(i, j, ...) takes as many indices as Shared<T, N...> has dimensions");
-    constexpr std::size_t extents[] = {N...};
-    const Index all[] = {Index(indices)...};
-    Index at = all[0];
-    return at_dimension<1>(at, all, extents);
+  Element<T> operator()(const detail::Subscript& i) const { return at({&i}); }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j) const { return at({&i, &j}); }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j,
+                        const detail::Subscript& k) const {
+    return at({&i, &j, &k});
+  }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j, const detail::Subscript& k,
+                        const detail::Subscript& l) const {
+    return at({&i, &j, &k, &l});
   }
 
  private:
-  template <std::size_t D>
-  Element<T> at_dimension(const Index& at, const Index* all, const std::size_t* extents) const {
-    if constexpr (D == sizeof...(N)) {
-      return element(detail::Subscript(at).handle());
-    } else {
-      const Index next = at * static_cast<std::int64_t>(extents[D]) + all[D];
-      return at_dimension<D + 1>(next, all, extents);
+  template <std::size_t Count>
+  Element<T> at(const detail::Subscript* const (&indices)[Count]) const {
+    static_assert(Count == sizeof...(N),
+                  "s(i, j, ...) takes as many indices as Shared<T, N...> has dimensions");
+    constexpr std::size_t extents[] = {N...};
+    detail::Handle position;
+    for (std::size_t d = 0; d < std::min(Count, sizeof...(N)); ++d) {
+      const detail::Where where = indices[d]->where();
+      detail::check_local_index(*indices[d], extents[d], "this dimension of the Shared");
+      const detail::Handle index = indices[d]->handle();
+      const auto row = [&] {
+        const detail::Handle factors[] = {position,
+                                          detail::emit_constant(ScalarType::i64, extents[d], where)};
+        const detail::Handle terms[] = {detail::emit("mul", ScalarType::i64, factors, 2, where), index};
+        return detail::emit("add", ScalarType::i64, terms, 2, where);
+      };
+      position = d == 0 ? index : row();
     }
+    return element(position);
   }
   Element<T> element(const detail::Handle& index) const {
     detail::Place place = place_;
@@ -151,7 +165,7 @@ inline constexpr bool is_no_element<Shared<T, N...>> = true;
 /// does not write. After a continue_() or assert_ that only some threads reach, elements no longer count.
 /// Other barriers are refused when the kernel is built.
 inline void barrier(detail::Where where = detail::Where::current()) {
-  detail::emit_barrier(where);
+  detail::emit_barrier(0, where);
 }
 
 /// The number of the thread in its group, from 0.
@@ -163,6 +177,14 @@ inline Index thread_number(detail::Where where = detail::Where::current()) {
 // Exchange in sub-groups: Width consecutive threads of a group, Width a power of two up to 32 that divides
 // the number of threads. All threads of a group must reach an exchange together, as a barrier. Results have
 // the same bits on every device.
+
+/// Waits for the threads of the sub-group; their writes before it are visible to one another after it. All
+/// threads of the group reach it together, as a barrier(). It costs less where threads of a GPU run in step.
+template <std::uint32_t Width>
+void subgroup_barrier(detail::Where where = detail::Where::current()) {
+  detail::check_width<Width>();
+  detail::emit_barrier(Width, where);
+}
 
 /// The number of the thread in its sub-group, from 0 to Width - 1.
 template <std::uint32_t Width>

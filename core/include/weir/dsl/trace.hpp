@@ -111,7 +111,8 @@ WEIR_API void report_constant(std::int64_t number, ScalarType type, Where where)
 WEIR_API void report_constant(std::uint64_t number, ScalarType type, Where where);
 WEIR_API void report_constant(double number, ScalarType type, Where where);
 /// Reports a constant index outside a LocalArray of `count` elements.
-WEIR_API void report_local_index(std::int64_t index, std::uint64_t count, Where where);
+/// `what`: such as "the LocalArray".
+WEIR_API void report_local_index(std::int64_t index, std::uint64_t count, std::string_view what, Where where);
 
 /// Throws Error{kernel} unless this thread is tracing a kernel; `what` is the word that the program used.
 WEIR_API void expect_kernel(std::string_view what, Where where);
@@ -152,7 +153,8 @@ WEIR_API void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, H
 WEIR_API void open_group(Scope& scope, const Bounds* bounds, std::size_t groups, const std::uint64_t* extents,
                          std::size_t threads, Handle* indices, Where where);
 WEIR_API Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, Where where);
-WEIR_API void emit_barrier(Where where);
+/// `width`: of the sub-groups that wait; 0 for the whole group.
+WEIR_API void emit_barrier(std::uint32_t width, Where where);
 /// Component by component: the value that the lane of the thread's sub-group of `width` threads passed.
 WEIR_API void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width,
                            Handle lane, Handle* results, Where where);

@@ -66,9 +66,9 @@ class Component {
 };
 
 /// Reports a constant index outside a LocalArray of `count` elements.
-inline void check_local_index(const Subscript& index, std::uint64_t count) {
+inline void check_local_index(const Subscript& index, std::uint64_t count, std::string_view what) {
   if (const auto constant = index.constant(); constant && static_cast<std::uint64_t>(*constant) >= count)
-    report_local_index(*constant, count, index.where());
+    report_local_index(*constant, count, what, index.where());
 }
 }  // namespace detail
 
@@ -341,7 +341,7 @@ class LocalArray {
   static constexpr std::size_t size() noexcept { return N; }
 
   Element<T> operator[](const detail::Subscript& index) const {
-    detail::check_local_index(index, N);
+    detail::check_local_index(index, N, "the LocalArray");
     detail::Place place = place_;
     place.rank = 1;
     place.index[0] = index.handle();

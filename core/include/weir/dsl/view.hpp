@@ -7,9 +7,24 @@
 
 namespace weir {
 
+template <class T, std::size_t Rank>
+class View;
+
 namespace detail {
+
 struct KernelParameters;
+
+/// An array parameter of a kernel, by the trace's number.
+struct ParameterOfTrace {
+  std::uint32_t trace = 0;
+  std::uint32_t parameter = 0;
+};
+template <class T, std::size_t Rank>
+ParameterOfTrace array_of(const View<T, Rank>& view) noexcept {
+  return {view.trace_, view.parameter_};
 }
+
+}  // namespace detail
 
 /// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch.
 /// View<const T> is read-only. Elements are in row-major order: the last index varies fastest. Halves are
@@ -83,6 +98,8 @@ class View {
 
  private:
   friend struct detail::KernelParameters;
+  template <class U, std::size_t R>
+  friend detail::ParameterOfTrace detail::array_of(const View<U, R>& view) noexcept;
   View(std::uint32_t trace, std::uint32_t parameter) noexcept : trace_(trace), parameter_(parameter) {}
 
   struct Indices {

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lowering/lower_task.hpp"
 
+#include <algorithm>
 #include <weir/error.hpp>
 
 #include "codegen/lowering/loop_kinds.hpp"
 #include "codegen/lowering/task_loops.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::codegen {
 
 namespace {
 
+/// On CPUs one iteration runs all threads of a group.
 void check_stack(const TaskFunction& f) {
+  const bool group = !f.device.threads() && std::ranges::any_of(f.task.body.statements, ir::is_group_loop);
   if (f.frame.bytes() > f.device.max_stack_bytes())
     throw Error(ErrorCode::unsupported,
-                "kernel '" + f.kernel.name + "': the local arrays of one iteration take " +
+                "kernel '" + f.kernel.name + "': the local arrays of " +
+                    (group ? "all threads of a group" : "one iteration") + " take " +
                     std::to_string(f.frame.bytes()) + " bytes, more than the " +
                     std::to_string(f.device.max_stack_bytes()) +
                     " that generated code may use; make them smaller or use an array parameter");

@@ -205,6 +205,8 @@ FailureRecordUse::FailureRecordUse(StreamState& stream, bool needed) {
 }
 
 void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
+  // The step would end halfway. The next call after it throws.
+  if (in_sequence(stream)) return;
   ir::ErrorRecord copy;
   {
     // If several threads find one failure, one of them reports it.

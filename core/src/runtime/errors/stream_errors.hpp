@@ -88,7 +88,8 @@ class FailureRecordUse {
 /// Throws the recorded failure unless another thread has already claimed it.
 void throw_recorded_failure(StreamState& stream, StreamRecords& records);
 
-/// Throws the failure recorded for the stream, if any.
+/// Throws the failure recorded for the stream, if any. Inside a SubmissionSequence of this thread, nothing:
+/// what opens one calls this before.
 inline void throw_failure(StreamState& stream) {
   StreamRecords* records = stream.records.load(std::memory_order_acquire);
   if (!records) [[likely]]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <weir/graph.hpp>
 
@@ -10,6 +11,7 @@
 #include "runtime/launch/grid_barriers.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/memory/unwritten.hpp"
 #include "runtime/prints/print_buffer.hpp"
 
 namespace weir {
@@ -70,6 +72,13 @@ WhyNoGraph why_never(const GraphState& graph) {
   return graph.refused.load(std::memory_order_relaxed) ? WhyNoGraph::driver_refused : WhyNoGraph::is_graph;
 }
 
+bool is_debugged(const GraphState& graph) {
+  return std::ranges::any_of(graph.calls, [](const GraphCall& call) {
+    const auto* const program = std::get_if<detail::ProgramCall>(&call.what);
+    return program && program->program.state()->debugged.load(std::memory_order_relaxed);
+  });
+}
+
 void replay(const detail::GraphRun& run, WhyNoGraph why) {
   run.stream.last_launch.set({.why_no_graph = why});
   detail::replay(run);
@@ -103,6 +112,10 @@ void launch_run(detail::GraphRun& run) {
 template <class Call>
 Call& call_of(GraphState& graph, const detail::CallNumbers& numbers, std::string_view expected) {
   const std::uint32_t index = numbers.index;
+  if (numbers.unique == 0)
+    throw Error(ErrorCode::invalid,
+                "the node names no call: it was default-made, or is of a kernel with algorithms, which is "
+                "recorded as several calls; record another graph for other arguments");
   if (index >= graph.calls.size() || graph.calls[index].number != numbers.unique)
     throw Error(ErrorCode::invalid,
                 "the node is not of this graph; pass a node that this graph's builder returned");
@@ -137,6 +150,11 @@ void Graph::launch(const StreamRef& on) const try {
       throw_dead_array(graph);
   detail::throw_failure(stream);
   for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
+  if (detail::marks_new_arrays() && is_debugged(graph)) [[unlikely]] {
+    detail::replay_debugged({graph, stream}, on);
+    stream.last_launch.set({.why_no_graph = WhyNoGraph::debugged});
+    return;
+  }
   const detail::LaunchScratch scratch(stream, graph.scratch_bytes);
   detail::GraphRun run{graph, stream, scratch.block()};
   const detail::FailureRecordUse record(stream, graph.uses_record);

@@ -3,6 +3,7 @@
 #include <weir/graph.hpp>
 
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/launch_parts.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/modules/task_list_state.hpp"
 #include "runtime/programs/layouts.hpp"
@@ -68,6 +69,11 @@ GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArg
   GraphState& graph = recording(state_);
   if (!program.state()) detail::throw_dead("program");
   const Program placed(detail::for_layouts(program.state(), arguments));
+  if (!placed.state()->steps.empty()) {
+    detail::check_arguments(*placed.state(), graph.device, arguments);
+    detail::record_parts(*placed.state(), *this, arguments, options);
+    return {};
+  }
   return graph.record(detail::program_call(graph.device, placed, arguments, options));
 } catch (...) {
   detail::rethrow_as_error();
@@ -125,6 +131,25 @@ GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::b
 GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) try {
   GraphState& graph = recording(state_);
   return graph.record(detail::fill_call(graph.device, to, element));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::fill_zero(const AnyArrayView& to) try {
+  const std::vector<std::byte> zero(to.element().size());
+  return fill_bytes(to, zero.data());
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void GraphBuilder::keep_owner(std::shared_ptr<const void> owner) try {
+  recording(state_).kept.push_back(std::move(owner));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Device GraphBuilder::device() const try {
+  return Device(&recording(state_).device);
 } catch (...) {
   detail::rethrow_as_error();
 }

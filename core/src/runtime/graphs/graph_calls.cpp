@@ -79,12 +79,6 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
                        const LaunchOptions& options) {
   ProgramState& state = *program.state();
   check_arguments(state, device, arguments);
-  if (state.debugged.load(std::memory_order_relaxed))
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("kernel '{}' is debugged, which runs it on the host, where a graph cannot run it; "
-                    "launch it on a stream instead",
-                    state.name()));
   ProgramCall call{program, options, {}, {}, {arguments.begin(), arguments.end()}, nullptr, 0};
   std::size_t scalars = 0, views = 0;
   for (const LaunchArgument& argument : arguments) {
@@ -190,12 +184,25 @@ GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* ele
   return {std::move(call), {to}, 1};
 }
 
-std::uint64_t next_key(const ProgramCall& call) noexcept {
-  const std::uint64_t asked = call.options.launch_number;
-  const std::uint64_t number = asked == LaunchOptions::automatic
-                                   ? call.program.state()->launches->fetch_add(1, std::memory_order_relaxed)
-                                   : asked;
-  return launch_key(call.options.seed, number);
+void draw_numbers(const GraphState& graph, std::span<std::uint64_t> numbers) noexcept {
+  const ProgramState* last = nullptr;
+  std::uint64_t number = 0;
+  for (const std::uint32_t index : graph.keyed) {
+    const ProgramCall& call = std::get<ProgramCall>(graph.calls[index].what);
+    // The parts of one launch are recorded one after the other, with the same options.
+    const ProgramState& program = *call.program.state();
+    const bool goes_on =
+        last && last->part != 0 && last->launches == program.launches && program.part > last->part;
+    if (!goes_on) number = next_launch_number(program, call.options);
+    numbers[index] = number;
+    last = &program;
+  }
+}
+
+void draw_keys(const GraphState& graph, std::span<std::uint64_t> keys) noexcept {
+  draw_numbers(graph, keys);
+  for (const std::uint32_t index : graph.keyed)
+    keys[index] = launch_key(std::get<ProgramCall>(graph.calls[index].what).options.seed, keys[index]);
 }
 
 LaunchValues values_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call,

@@ -13,11 +13,6 @@
 namespace weir::detail {
 namespace {
 
-std::uint64_t key_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call) noexcept {
-  if (!call.plan().uses_launch_key) return 0;
-  return run.keys ? run.keys[index] : next_key(call);
-}
-
 weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call, std::size_t index,
                               std::uint32_t grid, const LaunchValues& values, std::byte* block) noexcept {
   const passes::PlannedTask& planned = call.plan().tasks[index];
@@ -30,7 +25,7 @@ weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call
 // -- over streams
 
 void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, StreamState& stream) {
-  LaunchValues values = values_of(run, index, call, key_of(run, index, call));
+  LaunchValues values = values_of(run, index, call, call.plan().uses_launch_key ? run.keys[index] : 0);
   const std::string* name = &call.program.state()->name();
   ArgumentBuffer block(call.compiled->argument_bytes);
   const std::uint64_t in_order =
@@ -58,13 +53,28 @@ void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState&
   });
 }
 
+/// As the calls outside of graphs are named in profiles.
+TaskLabel label_of(std::uint32_t kind) {
+  static const std::string* const copy = intern("copy");
+  static const std::string* const fill = intern("fill");
+  switch (kind) {
+    case WEIR_GRAPH_COPY_TO_DEVICE:
+      return {copy, "to the device"};
+    case WEIR_GRAPH_COPY_TO_HOST:
+      return {copy, "to the host"};
+    case WEIR_GRAPH_COPY_ON_DEVICE:
+      return {copy, "on the device"};
+    default:
+      return {fill, "fill"};
+  }
+}
+
 void submit(const Transfer& transfer, StreamState& stream) {
   DeviceState& device = stream.device;
   const weir_driver_table& table = device.table();
   const weir_graph_node& work = transfer.work;
   if (work.kind == WEIR_GRAPH_EMPTY) return;
-  const KernelOrigin* kernel = stream.launched_last();
-  device.call_for(kernel, "copy or fill for a graph", [&](weir_status* status) {
+  device.call_for(stream.launched_last(), "copy or fill for a graph", [&](weir_status* status) {
     switch (work.kind) {
       case WEIR_GRAPH_COPY_TO_DEVICE:
         return table.copy_to_device(stream.stream, work.destination, work.destination_offset,
@@ -84,7 +94,16 @@ void submit(const Transfer& transfer, StreamState& stream) {
 }
 
 void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamState& stream) {
-  for (const Transfer& transfer : call.transfers) submit(transfer, stream);
+  std::uint64_t bytes = 0;
+  for (const Transfer& transfer : call.transfers) bytes += transfer.work.size;
+  if (bytes == 0) return;
+  const std::uint32_t kind = call.transfers.front().work.kind;
+  submit_timed(
+      stream, label_of(kind),
+      [&] {
+        for (const Transfer& transfer : call.transfers) submit(transfer, stream);
+      },
+      [&] { return kind == WEIR_GRAPH_COPY_ON_DEVICE ? 2 * bytes : bytes; });
 }
 
 /// Replays from step `i` to the end of the enclosing branch or region; returns the step at which it ends.
@@ -247,8 +266,7 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
   const auto set_call = [&](std::uint32_t index) {
     std::visit([&](const auto& call) { set(run, own, index, call); }, graph.calls[index].what);
   };
-  for (const std::uint32_t index : graph.keyed)
-    own.keys[index] = next_key(std::get<ProgramCall>(graph.calls[index].what));
+  draw_keys(graph, own.keys);
   const std::pair<weir_allocation, std::uint64_t> scratch =
       run.scratch ? std::pair(run.scratch->allocation, run.scratch->address) : own.scratch;
   const bool moved = scratch != own.scratch || run.record != own.record || run.barriers != own.barriers;
@@ -274,9 +292,35 @@ const KernelOrigin* last_kernel(const GraphState& graph) noexcept {
 
 }  // namespace
 
-void replay(const GraphRun& run) {
+void replay(GraphRun run) {
+  std::vector<std::uint64_t> keys;
+  if (run.graph.uses_keys && !run.keys) {
+    keys.resize(run.graph.calls.size());
+    draw_keys(run.graph, keys);
+    run.keys = keys.data();
+  }
   const Submission submission(run.stream);
   replay_from(run, 0, run.stream);
+}
+
+void replay_debugged(const GraphRun& run, const StreamRef& on) {
+  std::vector<std::uint64_t> numbers(run.graph.calls.size(), LaunchOptions::automatic);
+  draw_numbers(run.graph, numbers);
+  for (const GraphStep& step : run.graph.steps) {
+    if (step.kind != GraphStep::Kind::call) continue;
+    const GraphCall& call = run.graph.calls[step.value];
+    if (const auto* program = std::get_if<ProgramCall>(&call.what)) {
+      LaunchOptions options = program->options;
+      options.launch_number = numbers[step.value];
+      launch(program->program.state(), on, program->arguments, options, nullptr);
+      continue;
+    }
+    const Submission submission(run.stream);
+    if (const auto* kernel = std::get_if<KernelCall>(&call.what))
+      submit(run, step.value, *kernel, run.stream);
+    else
+      submit(run, step.value, std::get<TransferCall>(call.what), run.stream);
+  }
 }
 
 void launch_instance(const GraphRun& run, GraphInstance& own) {

@@ -106,6 +106,7 @@ struct GraphState {
   DeviceState& device;
   std::vector<GraphStep> steps;
   std::deque<GraphCall> calls;
+  std::vector<std::shared_ptr<const void>> kept;  ///< GraphBuilder::keep
   std::uint32_t open_branches = 0;  ///< open branches of the builder
 
   /// Blocks of memory in use, each once, with the generation that identifies the owning array.
@@ -155,19 +156,23 @@ struct GraphRun {
   const MemoryBlock* scratch = nullptr;
   const StreamRecord* record = nullptr;
   const GridBarriers* barriers = nullptr;
-  const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
+  const std::uint64_t* keys = nullptr;  ///< by call; null if none has a key
   const PrintBuffer* prints = nullptr;
   std::uint32_t first_launch = 0;  ///< number of the launch of the first call, for prints
 };
 
 /// Replays over streams, like the direct calls.
-void replay(const GraphRun& run);
+void replay(GraphRun run);
+/// The calls one after the other on the stream, debugged kernels in the interpreter, as by direct launches.
+void replay_debugged(const GraphRun& run, const StreamRef& on);
 /// Launches as one driver graph. Throws Error{unsupported}, with nothing submitted, when the driver cannot
 /// make it.
 void launch_instance(const GraphRun& run, GraphInstance& own);
 
-/// The key of the next launch of the program.
-std::uint64_t next_key(const ProgramCall& call) noexcept;
+/// Draws the launch numbers of one run, by call. Parts of one kernel share theirs.
+void draw_numbers(const GraphState& graph, std::span<std::uint64_t> numbers) noexcept;
+/// The same as keys.
+void draw_keys(const GraphState& graph, std::span<std::uint64_t> keys) noexcept;
 /// The values of call number `index` in this run.
 LaunchValues values_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call,
                        std::uint64_t key) noexcept;

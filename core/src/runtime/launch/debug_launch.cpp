@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "runtime/memory/unwritten.hpp"
 #include "runtime/prints/print_output.hpp"
 #include "runtime/prints/print_sites.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -86,6 +88,23 @@ std::vector<std::uint64_t> scalars_of(const LaunchArgument& argument) {
   for (std::size_t i = 0; i < scalars.size(); ++i)
     std::memcpy(&scalars[i], static_cast<const std::byte*>(argument.data) + i * size, size);
   return scalars;
+}
+
+/// Submits copies of the bytes that have changed. Work on other streams may write the others meanwhile.
+void copy_changes(const StreamRef& stream, const AnyArrayView& view, std::span<const std::byte> before,
+                  std::span<const std::byte> after) {
+  for (std::size_t begin = 0; begin < after.size();) {
+    if (before[begin] == after[begin]) {
+      ++begin;
+      continue;
+    }
+    std::size_t end = begin + 1;
+    while (end < after.size() && before[end] != after[end]) ++end;
+    const std::int64_t count[] = {static_cast<std::int64_t>(end - begin)};
+    view.reinterpreted(begin, {ScalarType::u8}, count)
+        .copy_from_bytes_async(stream, after.subspan(begin, end - begin));
+    begin = end;
+  }
 }
 
 /// Copies the arrays to the host; those that share memory on the device share it there, too.
@@ -200,6 +219,8 @@ bool is_named_for_debugging(std::string_view kernel) {
 void debug(ProgramState& program, bool on) noexcept {
   if (on) mark_new_arrays();
   program.debugged.store(on, std::memory_order_relaxed);
+  for (const ProgramStep& step : program.steps)
+    if (step.part) debug(*step.part, on);
   for (const PlacedProgram* placed = program.placed.load(std::memory_order_acquire); placed;
        placed = placed->next)
     debug(*placed->program, on);
@@ -208,14 +229,13 @@ void debug(ProgramState& program, bool on) noexcept {
 void debug_launch(ProgramState& program, const StreamRef& stream, std::span<const LaunchArgument> arguments,
                   const LaunchOptions& options) {
   const ir::Kernel& kernel = *program.kernel;
-  throw_failure(live(stream));
-  if (program.plan->prints) stream.synchronize();  // shows the lines of earlier launches first
-  // Threads may launch on one stream. Their copies must not come between those of one launch. A program's
-  // function for printed lines may launch, too.
-  static std::recursive_mutex& mutex = *new std::recursive_mutex;
-  const std::lock_guard lock(mutex);
+  StreamState& state = live(stream);
+  stream.synchronize();  // throws failures of earlier launches, and shows their lines
+  // Work of other threads on the stream must not come between the copies.
+  std::optional<SubmissionSequence> one_step(std::in_place, state);
   interpreter::Arguments on_host = arguments_on_host(stream, arguments);
   if (program.plan->uses_launch_key) on_host.launch_key = next_launch_key(program, options);
+  const std::vector<std::vector<std::byte>> before = on_host.memories;
   interpreter::CompiledMath math(stream.device());
   interpreter::Machine machine(kernel, std::move(on_host), std::ref(math));
   DebugChecks checks(program);
@@ -223,18 +243,23 @@ void debug_launch(ProgramState& program, const StreamRef& stream, std::span<cons
   try {
     machine.run_kernel(~std::uint64_t{0});
   } catch (const interpreter::Fault& fault) {
+    one_step.reset();
     checks.show_lines();
     throw_fault(kernel, fault);
   }
-  checks.show_lines();
   for (std::size_t p = 0; p < arguments.size(); ++p) {
     if (!arguments[p].array || !program.parameters[p].written) continue;
     const interpreter::ArrayArgument& array = machine.arguments().arrays[p];
-    const AnyArrayView& view = *arguments[p].array;
-    view.copy_from_bytes(
-        stream,
-        std::span(machine.arguments().memories[array.memory]).subspan(array.offset, view.size_bytes()));
+    const std::size_t size = arguments[p].array->size_bytes();
+    const auto part_of_memory = [&](const std::vector<std::vector<std::byte>>& memories) {
+      return std::span(memories[array.memory]).subspan(array.offset, size);
+    };
+    copy_changes(stream, *arguments[p].array, part_of_memory(before),
+                 part_of_memory(machine.arguments().memories));
   }
+  stream.synchronize();  // the copies read the host's memory
+  one_step.reset();      // a program's function for printed lines may launch on any stream
+  checks.show_lines();
 }
 
 }  // namespace weir::detail

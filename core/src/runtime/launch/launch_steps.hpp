@@ -149,7 +149,9 @@ void run_tasks(const ProgramState& program, const DeviceProgram& compiled, Strea
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
-/// The key of the program's next launch, which takes a number unless `options` has one.
-std::uint64_t next_launch_key(ProgramState& program, const LaunchOptions& options) noexcept;
+/// The number of the program's next launch, which takes one unless `options` has one.
+std::uint64_t next_launch_number(const ProgramState& program, const LaunchOptions& options) noexcept;
+/// The key of that launch.
+std::uint64_t next_launch_key(const ProgramState& program, const LaunchOptions& options) noexcept;
 
 }  // namespace weir::detail

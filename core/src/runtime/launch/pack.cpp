@@ -114,10 +114,13 @@ std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexce
   return mix(mix(seed + 0x9e3779b97f4a7c15u) + launch_number);
 }
 
-std::uint64_t next_launch_key(ProgramState& program, const LaunchOptions& options) noexcept {
+std::uint64_t next_launch_number(const ProgramState& program, const LaunchOptions& options) noexcept {
   const bool automatic = options.launch_number == LaunchOptions::automatic;
-  return launch_key(options.seed, automatic ? program.launches->fetch_add(1, std::memory_order_relaxed)
-                                            : options.launch_number);
+  return automatic ? program.launches->fetch_add(1, std::memory_order_relaxed) : options.launch_number;
+}
+
+std::uint64_t next_launch_key(const ProgramState& program, const LaunchOptions& options) noexcept {
+  return launch_key(options.seed, next_launch_number(program, options));
 }
 
 }  // namespace weir::detail

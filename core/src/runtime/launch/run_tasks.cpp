@@ -218,6 +218,8 @@ std::string_view weir::to_string(WhyNoGraph why) noexcept {
       return "no task has an iteration";
     case WhyNoGraph::too_many_nodes:
       return "its repeats submit more than 10000 tasks";
+    case WhyNoGraph::debugged:
+      return "one of its kernels is debugged, which runs it on the host";
   }
   return "unknown";
 }

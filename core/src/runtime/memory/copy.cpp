@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/memory/fill_pattern.hpp"
@@ -23,6 +24,19 @@ namespace {
 
 std::string array_word() {
   return "the array";
+}
+
+/// Submits a copy by `call`, a call of the driver. `what` is "copy " and where to. `bytes` are those that are
+/// read and written on the device.
+template <class Call>
+void submit_copy(StreamState& stream, const char* what, std::uint64_t bytes, const Call& call) {
+  static const std::string* const name = detail::intern("copy");
+  const auto submit = [&] {
+    stream.device.call_for(stream.launched_last(), what, call);
+    stream.note_submission();
+  };
+  const std::string_view where = std::string_view(what).substr(name->size() + 1);
+  detail::submit_timed(stream, {name, where}, submit, [&] { return bytes; });
 }
 
 /// Submits a copy that uses the caller's memory, and waits for it, even if another thread destroys the stream
@@ -55,11 +69,10 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const Submission submission(stream);
-  device.call_for(stream.launched_last(), "copy to the device", [&](weir_status* status) {
+  submit_copy(stream, "copy to the device", source.size(), [&](weir_status* status) {
     return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
                                          source.size(), status);
   });
-  stream.note_submission();
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -73,11 +86,10 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const Submission submission(stream);
-  device.call_for(stream.launched_last(), "copy to the host", [&](weir_status* status) {
+  submit_copy(stream, "copy to the host", destination.size(), [&](weir_status* status) {
     return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
                                        destination.size(), status);
   });
-  stream.note_submission();
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -113,11 +125,10 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
     detail::use_on(*this, stream, array_word);
     detail::use_on(source, stream, array_word);
     const Submission submission(stream);
-    device.call_for(stream.launched_last(), "copy on the device", [&](weir_status* status) {
+    submit_copy(stream, "copy on the device", 2 * size_bytes(), [&](weir_status* status) {
       return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
                                            source.offset_, size_bytes(), status);
     });
-    stream.note_submission();
     return;
   }
   const bool possible = &to.device.driver() == &from.device.driver() && device.has(Capability::peer_copy);
@@ -133,11 +144,10 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   from.device.memory.use_by_peer(from, stream);
   {
     const Submission submission(stream);
-    device.call_for(stream.launched_last(), "copy between devices", [&](weir_status* status) {
+    submit_copy(stream, "copy between devices", size_bytes(), [&](weir_status* status) {
       return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
                                       size_bytes(), status);
     });
-    stream.note_submission();
   }
   MemoryBlock& other = &to.device == &device ? from : to;
   other.device.memory.order_free_after(other, stream);
@@ -174,19 +184,23 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const tr
                         status);
     });
   };
-  const Submission submission(stream);
-  if (pattern) return fill(offset_, size_bytes(), bytes, pattern);
-  detail::fill_by_copies(
-      bytes, size, offset_, size_bytes(),
-      [&](std::uint64_t at, const std::byte* piece, std::uint32_t length) {
-        fill(at, length, piece, length);
-      },
-      [&](std::uint64_t to, std::uint64_t from, std::uint64_t length) {
-        submit([&](weir_status* status) {
-          return table.copy_on_device(stream.stream, block.allocation, to, block.allocation, from, length,
-                                      status);
+  const auto submit_all = [&] {
+    if (pattern) return fill(offset_, size_bytes(), bytes, pattern);
+    detail::fill_by_copies(
+        bytes, size, offset_, size_bytes(),
+        [&](std::uint64_t at, const std::byte* piece, std::uint32_t length) {
+          fill(at, length, piece, length);
+        },
+        [&](std::uint64_t to, std::uint64_t from, std::uint64_t length) {
+          submit([&](weir_status* status) {
+            return table.copy_on_device(stream.stream, block.allocation, to, block.allocation, from, length,
+                                        status);
+          });
         });
-      });
+  };
+  static const std::string* const name = detail::intern("fill");
+  const Submission submission(stream);
+  detail::submit_timed(stream, {name, "fill"}, submit_all, [&] { return size_bytes(); });
 } catch (...) {
   detail::rethrow_as_error();
 }

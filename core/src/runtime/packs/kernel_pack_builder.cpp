@@ -168,7 +168,8 @@ void PackBuilder::add(const Program& program) try {
   const auto number = static_cast<std::uint32_t>(draft_->contents.kernels.size());
   draft_->contents.kernels.push_back({state.kernel->name, append(*draft_, entry)});
   for (std::uint32_t target = 0; target < draft_->contents.targets.size(); ++target)
-    add_target_code(*draft_, state, number, target);
+    detail::for_each_part(
+        state, [&](const detail::ProgramState& part) { add_target_code(*draft_, part, number, target); });
   draft_->texts.push_back(text);
 } catch (...) {
   detail::rethrow_as_error();

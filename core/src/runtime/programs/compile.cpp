@@ -417,12 +417,13 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, co
 }
 
 void compile_usual_variants(ProgramState& program, DeviceState& device) {
-  const codegen::LaunchAssumptions usual = usual_assumptions(program, device);
-  compiled_for(program, device, {usual});
-  if (may_share_index(program, device.info.kind == DeviceKind::cpu))
-    compiled_for(program, device, {usual, true});
-  if (program.has_phases) compiled_for(program, device, {usual, false, true});
-  if (may_cooperate(program, device)) compiled_for(program, device, {usual, false, false, true});
+  for_each_part(program, [&](ProgramState& part) {
+    const codegen::LaunchAssumptions usual = usual_assumptions(part, device);
+    compiled_for(part, device, {usual});
+    if (may_share_index(part, device.info.kind == DeviceKind::cpu)) compiled_for(part, device, {usual, true});
+    if (part.has_phases) compiled_for(part, device, {usual, false, true});
+    if (may_cooperate(part, device)) compiled_for(part, device, {usual, false, false, true});
+  });
 }
 
 DeviceProgram::~DeviceProgram() {

@@ -8,6 +8,7 @@
 #include <weir/program.hpp>
 
 #include "compilation/remote_compiler.hpp"
+#include "ir/algorithm.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/programs/offline.hpp"
@@ -135,49 +136,73 @@ std::string heading(const ir::Kernel& kernel, const detail::LaunchVariant& varia
                                            : "");
 }
 
+/// The variants of a program that the device has code of.
+std::string explain_compiled(const ProgramState& program, const StreamRef& on) {
+  const detail::CompiledVariants* const all =
+      program.compiled[detail::live(on).device.number].load(std::memory_order_acquire);
+  std::string text;
+  for (std::uint32_t number = 0; all && number < detail::LaunchVariant::count; ++number) {
+    const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
+    if (!compiled) continue;
+    detail::LaunchVariant variant = detail::LaunchVariant::of(number);
+    variant.assumptions = compiled->assumptions;  // fewer if the code is from a pack
+    text += heading(*program.kernel, variant);
+    std::vector<Lowering> lowerings;
+    for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
+    list_tasks(text, *program.kernel, *compiled->plan, *program.plan, lowerings, compiled->tasks,
+               variant.phases,
+               why_one_block(program, variant, detail::may_cooperate(program, detail::live(on).device)));
+  }
+  return text;
+}
+
+/// The variants that launches on devices of that target would take.
+std::string explain_for(const ProgramState& program, const codegen::Target& wanted) {
+  std::string text;
+  for (const detail::LaunchVariant& variant :
+       detail::variants_with(program, wanted.assumptions, wanted.format)) {
+    const auto plan = detail::plan_for(program, 8, variant);
+    const codegen::CodeObject object =
+        compilation::compiler().compile(*program.kernel, detail::tasks_of(*plan), wanted);
+    std::vector<Lowering> lowerings;
+    for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
+    text += heading(*program.kernel, variant);
+    list_tasks(text, *program.kernel, *plan, *program.plan, lowerings, {}, variant.phases,
+               why_one_block(program, variant, codegen::generates_cooperative(wanted.format)));
+  }
+  return text;
+}
+
+/// The steps of a program in order, each part as explain_part describes it.
+template <class ExplainPart>
+std::string explain_steps(const ProgramState& program, const ExplainPart& explain_part) {
+  if (program.steps.empty()) return explain_part(program);
+  std::string text;
+  for (const detail::ProgramStep& step : program.steps) {
+    if (!step.part)
+      text += fmt::format("{} at {}\n", ir::print_algorithm(*program.kernel, step.algorithm.algorithm),
+                          line_of(*program.kernel, step.algorithm.location));
+    else if (!step.part->plan->tasks.empty())
+      text += explain_part(*step.part);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Program::explain(const StreamRef& on) const try {
   if (!state_) detail::throw_dead("kernel");
   if (variants(on).empty()) prepare(on);
-  const detail::CompiledVariants& all =
-      *state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
-  std::string text;
-  for (std::uint32_t number = 0; number < detail::LaunchVariant::count; ++number) {
-    const detail::DeviceProgram* compiled = all.by_variant[number].load(std::memory_order_acquire);
-    if (!compiled) continue;
-    detail::LaunchVariant variant = detail::LaunchVariant::of(number);
-    variant.assumptions = compiled->assumptions;  // fewer if the code is from a pack
-    text += heading(*state_->kernel, variant);
-    std::vector<Lowering> lowerings;
-    for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
-    list_tasks(text, *state_->kernel, *compiled->plan, *state_->plan, lowerings, compiled->tasks,
-               variant.phases,
-               why_one_block(*state_, variant, detail::may_cooperate(*state_, detail::live(on).device)));
-  }
-  return text;
+  return explain_steps(*state_, [&](const ProgramState& part) { return explain_compiled(part, on); });
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 std::string explain(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");
-  const ProgramState& state = *program.state();
   codegen::Target wanted = detail::target_of(target);
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
-  std::string text;
-  for (const detail::LaunchVariant& variant :
-       detail::variants_with(state, wanted.assumptions, wanted.format)) {
-    const auto plan = detail::plan_for(state, 8, variant);
-    const codegen::CodeObject object =
-        compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);
-    std::vector<Lowering> lowerings;
-    for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
-    text += heading(*state.kernel, variant);
-    list_tasks(text, *state.kernel, *plan, *state.plan, lowerings, {}, variant.phases,
-               why_one_block(state, variant, codegen::generates_cooperative(wanted.format)));
-  }
-  return text;
+  return explain_steps(*program.state(), [&](const ProgramState& part) { return explain_for(part, wanted); });
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -3,7 +3,10 @@
 // print.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/error_record.hpp"
+#include "ir/groups.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/prints/print_sites.hpp"
 #include "runtime/programs/program_state.hpp"
@@ -78,6 +81,13 @@ class ProgramFailures final : public FailureSource {
   }
 
  private:
+  static bool is_shared(const ir::Block& block, std::uint32_t local) {
+    return std::ranges::any_of(block.statements, [&](const ir::Statement& s) {
+      return (s.op == ir::Op::shared && s.index == local) ||
+             std::ranges::any_of(s.bodies, [&](const ir::Block& body) { return is_shared(body, local); });
+    });
+  }
+
   Error describe(const passes::PlannedTask& planned, const ir::Statement& statement,
                  const ir::ErrorRecord& record) const {
     std::string words = fmt::format("kernel '{}': ", kernel_->name);
@@ -89,8 +99,9 @@ class ProgramFailures final : public FailureSource {
       std::size_t rank = 0;
       while (rank < 4 && record.extent[rank] != 0) ++rank;
       rank = std::max<std::size_t>(rank, 1);
-      std::string what = "a local array";
-      const bool local = statement.op == ir::Op::get || statement.op == ir::Op::set;
+      const bool local = ir::names_local(statement);
+      std::string what =
+          local && is_shared(planned.task.body, statement.index) ? "a shared array" : "a local array";
       if (!local && statement.index < kernel_->parameters.size()) {
         const ir::Parameter& parameter = kernel_->parameters[statement.index];
         what = ir::describe_array(*kernel_, structs_, statement.index);

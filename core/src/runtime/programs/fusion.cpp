@@ -99,7 +99,7 @@ bool halves_traffic(const passes::PlannedTask& merged, const passes::Plan& separ
 }
 
 /// The number of rows that an iteration of a merged loop without inner loops accesses.
-std::uint64_t rows_of(const passes::PlannedTask& merged, const ir::Kernel& kernel) {
+std::uint64_t rows_in(const passes::PlannedTask& merged, const ir::Kernel& kernel) {
   std::uint64_t rows = 0;
   for (const passes::ArrayTraffic& array : merged.traffic)
     rows += std::max(array.read, array.written) / size_of(kernel.parameters[array.parameter].element.scalar);
@@ -167,7 +167,7 @@ void prepare_fusion(ProgramState& program) {
       });
   program.shares_conflicting_rows =
       merges_always() || std::ranges::all_of(program.shared_plan->tasks, [&](const auto& planned) {
-        return is_over_one_space(planned) || rows_of(planned, *program.kernel) <= rows_without_conflict ||
+        return is_over_one_space(planned) || rows_in(planned, *program.kernel) <= rows_without_conflict ||
                halves_traffic(planned, *program.plan);
       });
 }

@@ -28,10 +28,17 @@ std::shared_ptr<ProgramState> place(const ProgramState& program, std::span<const
   std::vector<Layout> layouts;
   for (const ir::StructParameter& array : program.structs) layouts.push_back(arguments[array.first].layout);
   ir::Kernel kernel = *program.kernel;
-  passes::place_members(kernel, program.structs, layouts, debugged || kernel.options.check_bounds);
+  // The interpreter checks all indices.
+  kernel.options.check_bounds = debugged || kernel.options.check_bounds;
+  passes::place_members(kernel, program.structs, layouts, kernel.options.check_bounds);
   std::shared_ptr<ProgramState> placed = make_program(std::move(kernel), program.structs).state();
   placed->layouts = std::move(layouts);
   placed->launches = program.launches;
+  for (const ProgramStep& step : placed->steps) {
+    if (!step.part) continue;
+    step.part->layouts = placed->layouts;
+    step.part->launches = program.launches;
+  }
   debug(*placed, debugged);
   return placed;
 }

@@ -18,6 +18,22 @@ constexpr std::array<std::string_view, lowering_path_count> path_names{
     "group blocks",    "phases",        "private sums",  "region",        "long body",    "grid phases",
     "replicated phases"};
 
+void add_variants(const detail::ProgramState& program, std::uint32_t device,
+                  std::vector<CompiledVariant>& result) {
+  const detail::CompiledVariants* all = program.compiled[device].load(std::memory_order_acquire);
+  for (std::uint32_t number = 0; all && number < detail::LaunchVariant::count; ++number) {
+    const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
+    if (!compiled) continue;
+    CompiledVariant& variant = result.emplace_back();
+    variant.assume = detail::format_assumptions(compiled->assumptions.number());
+    for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
+      variant.tasks.push_back(
+          {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,
+           static_cast<std::uint32_t>(std::max<std::size_t>(
+               compiled->plan->tasks[i].merged.size() + compiled->plan->tasks[i].phases.size(), 1))});
+  }
+}
+
 }  // namespace
 
 std::string detail::format_assumptions(std::uint32_t assumptions) {
@@ -50,20 +66,10 @@ std::string to_string(const Lowering& lowering) try {
 
 std::vector<CompiledVariant> Program::variants(const StreamRef& on) const try {
   if (!state_) detail::throw_dead("kernel");
-  const detail::CompiledVariants* all =
-      state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
+  const std::uint32_t device = detail::live(on).device.number;
   std::vector<CompiledVariant> result;
-  for (std::uint32_t number = 0; all && number < detail::LaunchVariant::count; ++number) {
-    const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
-    if (!compiled) continue;
-    CompiledVariant& variant = result.emplace_back();
-    variant.assume = detail::format_assumptions(compiled->assumptions.number());
-    for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
-      variant.tasks.push_back(
-          {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,
-           static_cast<std::uint32_t>(std::max<std::size_t>(
-               compiled->plan->tasks[i].merged.size() + compiled->plan->tasks[i].phases.size(), 1))});
-  }
+  detail::for_each_part(*state_,
+                        [&](const detail::ProgramState& part) { add_variants(part, device, result); });
   return result;
 } catch (...) {
   detail::rethrow_as_error();

@@ -80,6 +80,12 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
 
 /// The plan of shipped code. Its tasks run once each, so repeats are phases of one.
 std::shared_ptr<const passes::Plan> shipped_plan(const detail::ProgramState& state) {
+  if (!state.steps.empty())
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("kernel '{}' contains algorithms, which only Weir submits between its tasks, so its code "
+                    "cannot be loaded without its program; launch it as a Kernel or Program, or pack it",
+                    state.name()));
   if (state.plan->repeats.empty()) return state.plan;
   auto plan = std::make_shared<const passes::Plan>(
       passes::make_plan(*state.kernel, 8, {.phases = true, .each_once = true}));

@@ -7,6 +7,7 @@
 
 #include "dsl/make_program.hpp"
 #include "ir/additions.hpp"
+#include "ir/algorithm.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/prints.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
 #include "runtime/launch/grid_barriers.hpp"
+#include "runtime/launch/launch_parts.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
@@ -41,15 +43,48 @@ ProgramState& alive(const std::shared_ptr<ProgramState>& state) {
 
 }  // namespace
 
-Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs) {
-  ir::verify_or_throw(kernel);
-#ifndef NDEBUG
-  ir::check_round_trip(kernel);
-#endif
+namespace {
+
+std::shared_ptr<ProgramState> make_state(ir::Kernel kernel, std::vector<ir::StructParameter> structs);
+
+/// The parts of a kernel with algorithms, and a plan without tasks that says what they access.
+void make_steps(ProgramState& program, const ir::Kernel& kernel) {
+  passes::SplitKernel split = passes::split_at_algorithms(kernel);
+  program.carried = std::move(split.carried);
+  passes::Plan plan;
+  plan.parameters.resize(kernel.parameters.size());
+  const auto add_use = [&](std::size_t parameter, bool read, bool written) {
+    plan.parameters[parameter].read |= read;
+    plan.parameters[parameter].written |= written;
+  };
+  for (auto& step : split.steps) {
+    if (auto* const algorithm = std::get_if<passes::AlgorithmStep>(&step)) {
+      const auto& arrays = ir::info(algorithm->algorithm.kind).arrays;
+      for (std::size_t i = 0; i < arrays.size(); ++i)
+        add_use(algorithm->algorithm.arrays[i], arrays[i].read, arrays[i].written);
+      program.steps.push_back({nullptr, std::move(*algorithm)});
+      continue;
+    }
+    std::shared_ptr<ProgramState> part = make_state(std::move(std::get<ir::Kernel>(step)), program.structs);
+    for (std::size_t i = 0; i < plan.parameters.size(); ++i)
+      add_use(i, part->plan->parameters[i].read, part->plan->parameters[i].written);
+    part->part = static_cast<std::uint32_t>(program.steps.size()) + 1;
+    part->launches = program.launches;
+    program.steps.push_back({std::move(part), {}});
+  }
+  if (passes::has_algorithms_in_regions(kernel))
+    plan.alias_checks = passes::make_plan(passes::with_loops_for_algorithms(kernel), 8).alias_checks;
+  program.plan = std::make_shared<const passes::Plan>(std::move(plan));
+}
+
+std::shared_ptr<ProgramState> make_state(ir::Kernel kernel, std::vector<ir::StructParameter> structs) {
   auto state = std::make_shared<ProgramState>();
   state->layouts.resize(structs.size());
   state->structs = std::move(structs);
-  state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
+  if (kernel.algorithms.empty())
+    state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
+  else
+    make_steps(*state, kernel);
   const auto& tasks = state->plan->tasks;
   state->origin = tasks.empty() ? intern_origin(kernel.name) : detail::origin_of(kernel, tasks[0].task);
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
@@ -64,6 +99,17 @@ Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs
       ir::has_counters(*state->kernel) || ir::has_sums(*state->kernel) || ir::prints(state->kernel->body);
   if (detail::is_named_for_debugging(state->kernel->name)) detail::debug(*state, true);
   detail::prepare_fusion(*state);
+  return state;
+}
+
+}  // namespace
+
+Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs) {
+  ir::verify_or_throw(kernel);
+#ifndef NDEBUG
+  ir::check_round_trip(kernel);
+#endif
+  std::shared_ptr<ProgramState> state = make_state(std::move(kernel), std::move(structs));
   detail::note_program(state);
   return Program(std::move(state));
 }
@@ -142,6 +188,7 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   StreamState& stream = live(on);
   DeviceState& device = stream.device;
   check_arguments(program, device, arguments);
+  if (!program.steps.empty()) return launch_parts(program, on, arguments, options, returns);
   if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]] {
     debug_launch(program, on, arguments, options);
     if (returns) returns->submit(stream, nullptr, program.origin);

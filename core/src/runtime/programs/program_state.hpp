@@ -19,6 +19,7 @@
 #include "ir/ir.hpp"
 #include "ir/struct_parameter.hpp"
 #include "passes/plan.hpp"
+#include "passes/split_algorithms.hpp"
 #include "runtime/devices/device_state.hpp"
 #include "runtime/launch/executor.hpp"
 #include "runtime/launch/program_graph.hpp"
@@ -104,9 +105,18 @@ struct PlacedProgram {
   const PlacedProgram* next;
 };
 
+/// A step of a kernel with algorithms.
+struct ProgramStep {
+  std::shared_ptr<ProgramState> part;  ///< null for an algorithm
+  passes::AlgorithmStep algorithm;
+};
+
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
-  std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
+  /// Of a kernel with algorithms, which has no tasks of its own; else empty. See launch/launch_parts.hpp.
+  std::vector<ProgramStep> steps;
+  std::vector<passes::CarriedArray> carried;  ///< arguments of its parts, after the kernel's own
+  std::shared_ptr<const passes::Plan> plan;   ///< with 8-byte addresses; no loops are merged
   bool merges = false;                       ///< launches without aliases take merged loops
   bool concurrent = false;                   ///< launches without aliases run some loops at the same time
   bool counts = false;  ///< loops without aliases may count or add in private memory, or print late
@@ -123,7 +133,8 @@ struct ProgramState {
   /// Programs for other layouts; see layouts.hpp. The mutex guards additions.
   std::atomic<const PlacedProgram*> placed{nullptr};
   std::mutex placing;
-  /// Number of launches, for random numbers; shared with the programs for other layouts.
+  std::uint32_t part = 0;  ///< from 1, in the order of the kernel with algorithms that it is a part of
+  /// Number of launches, for random numbers; shared with the programs for other layouts and with the parts.
   std::shared_ptr<std::atomic<std::uint64_t>> launches = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<bool> debugged{false};  ///< launches run in the interpreter; see debug_launch.hpp
 
@@ -138,6 +149,14 @@ struct ProgramState {
     return false;
   }
 };
+
+/// Calls visit(part) for each part of a kernel with algorithms, else visit(program).
+template <class Program, class Visit>
+void for_each_part(Program& program, const Visit& visit) {
+  if (program.steps.empty()) return visit(program);
+  for (const ProgramStep& step : program.steps)
+    if (step.part) visit(*step.part);
+}
 
 /// The program on `device` for launches of the variant; compiled by the first caller. Others wait for it, and
 /// throw a copy of its failure. Calls after a failure compile again.

@@ -20,12 +20,16 @@ void wait_for_sequence(StreamState& stream) noexcept {
 
 SubmissionSequence::SubmissionSequence(StreamState& stream) : stream_(stream) {
   const Submission submission(stream);
-  stream.sequence.store(&this_thread, std::memory_order_relaxed);
+  outer_ = stream.sequence.exchange(&this_thread, std::memory_order_relaxed);
+}
+
+bool in_sequence(const StreamState& stream) noexcept {
+  return stream.sequence.load(std::memory_order_relaxed) == &this_thread;
 }
 
 SubmissionSequence::~SubmissionSequence() {
-  stream_.sequence.store(nullptr, std::memory_order_release);
-  stream_.sequence.notify_all();
+  stream_.sequence.store(outer_, std::memory_order_release);
+  if (!outer_) stream_.sequence.notify_all();
 }
 
 }  // namespace weir::detail

@@ -34,7 +34,7 @@ class Submission {
 
 /// Makes several submissions of this thread one step of the stream: until it is destroyed, submissions of
 /// other threads to the stream wait. Unlike under the submission lock, memory may be allocated and code
-/// compiled in between.
+/// compiled in between. A thread may open one inside another.
 class SubmissionSequence {
  public:
   explicit SubmissionSequence(StreamState& stream);
@@ -44,7 +44,11 @@ class SubmissionSequence {
 
  private:
   StreamState& stream_;
+  const void* outer_ = nullptr;  ///< this thread, if it has one open
 };
+
+/// Whether this thread has a SubmissionSequence of the stream open.
+bool in_sequence(const StreamState& stream) noexcept;
 
 /// As Submission, for calls that do not take the submission lock, such as waits. Throws Error{invalid} when
 /// the stream is gone.

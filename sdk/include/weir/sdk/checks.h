@@ -66,6 +66,12 @@ weir_result weir_check_external_memory(const weir_external_memory *asked, weir_e
 /* Reads a code object into `out`. Refuses a null pointer and an object without bytes. Absent strings become "". */
 weir_result weir_check_code_object(const weir_code_object *asked, weir_code_object *out, weir_status *status);
 
+/* Returns WEIR_ERROR_CODE_OBJECT unless the code object is a 64-bit little-endian ELF file that holds its
+ * headers, segments and sections. Reads nothing outside of the object. For drivers that give it to a loader
+ * which takes only an address, or a file without its size; such a loader reads past the end of a file that
+ * was cut short. */
+weir_result weir_check_whole_elf(const weir_code_object* object, weir_status* status);
+
 /* Reads the layout of a kernel's arguments into `out`. Refuses a null pointer, more bytes than the device's
  * max_argument_bytes, a parameter outside of the argument block, and an unknown kind. Refuses a buffer that
  * is not aligned to 8, or not of 8 bytes (16 with WEIR_ARGUMENT_BUFFER). `kernel` is its name. */

@@ -47,6 +47,7 @@ class BodyLowering : private FunctionPart {
   void lower_threads(const ir::Statement& s);
   void lower_thread(const ir::Statement& s);
   void lower_subgroups(const ir::Statement& s);
+  void lower_barrier(const ir::Statement& s);
   llvm::Value* lower_shuffle(const ir::Statement& s);
   llvm::Value* lower_ballot(const ir::Statement& s);
   llvm::Value* exchange(llvm::Value* v, llvm::Value* from, std::uint64_t width);

@@ -89,6 +89,14 @@ void BodyLowering::lower_thread(const ir::Statement& s) {
   b_.SetInsertPoint(done);
 }
 
+/// Where one caller runs all threads, split_group() has put a loop over the threads before and after it.
+void BodyLowering::lower_barrier(const ir::Statement& s) {
+  const ThreadModel* const threads = device_.threads();
+  if (!threads || s.immediate == 1) return;
+  if (s.immediate != 0 && fill(threads->lanes(), s.immediate)) return threads->barrier_of_lanes(b_);
+  threads->barrier(b_);
+}
+
 Value* BodyLowering::lower_shuffle(const ir::Statement& s) {
   const Iteration::Local& local = it_.local(s.index);
   const std::uint64_t width = s.immediate;

@@ -30,8 +30,7 @@ void BodyLowering::lower(const ir::Statement& s) {
     case Op::shared:
       return declare_local(s);
     case Op::barrier:
-      if (device_.threads()) device_.threads()->barrier(b_);
-      return;
+      return lower_barrier(s);
     case Op::threads:
       return lower_threads(s);
     case Op::set:

@@ -10,7 +10,6 @@
 //   static Code set_current(Context) noexcept;
 //   static void open(Device<V>&);
 //       sets device.context
-//   static void close(Device<V>&) noexcept;
 #pragma once
 
 #include <memory>
@@ -134,7 +133,6 @@ void Device<V>::open() {
     pool.open(*this);
   } catch (...) {
     pool.close();
-    V::close(*this);
     throw;
   }
 }
@@ -148,7 +146,6 @@ void Device<V>::close() {
     staging.finish();
   }
   pool.close();
-  V::close(*this);
   context = V::no_context;
 }
 

@@ -141,13 +141,21 @@ Allocation<V>& allocate_pinned(Device<V>& device, const weir_memory_options& opt
   return detail::finish(allocation, options);
 }
 
+/// Device memory; `from(out_address, size)` calls the vendor.
+template <class V, class From>
+Allocation<V>& allocate_from(typename Allocation<V>::Origin origin, Device<V>& device,
+                             const weir_memory_options& options, const From& from) {
+  Fresh<Allocation<V>> allocation;
+  const std::size_t size = detail::prepare(allocation, device, options, origin);
+  detail::allocate_or_raise(device, size, "device memory", [&] { return from(&allocation->base, size); });
+  return detail::finish(allocation, options);
+}
+
 template <class V>
 Allocation<V>& allocate_ordered(Device<V>& device, void* stream, const weir_memory_options& options) {
-  Fresh<Allocation<V>> allocation;
-  const std::size_t size = detail::prepare(allocation, device, options, Allocation<V>::Origin::pool);
-  detail::allocate_or_raise(device, size, "device memory",
-                            [&] { return device.pool.allocate(&allocation->base, size, stream); });
-  return detail::finish(allocation, options);
+  return allocate_from(Allocation<V>::Origin::pool, device, options, [&](Address* out, std::size_t size) {
+    return device.pool.allocate(out, size, stream);
+  });
 }
 
 /// Memory from outside the pool is freed by a later call that may block, once the stream has passed this
@@ -167,11 +175,13 @@ Allocation<V>& Device<V>::allocate(const weir_memory_options& options) {
   Current<V> current(*this);
   deferred.sweep(*this);
   if (options.kind == WEIR_MEMORY_PINNED) return allocate_pinned(*this, options);
-  Fresh<Allocation<V>> allocation;
-  const std::size_t size = detail::prepare(allocation, *this, options, Allocation<V>::Origin::allocator);
-  detail::allocate_or_raise(*this, size, "device memory",
-                            [&] { return V::calls().memory_allocate(&allocation->base, size); });
-  return detail::finish(allocation, options);
+  using Origin = typename Allocation<V>::Origin;
+  // All from the pool, because CUDA copies memory of its allocator to another device's stream in three steps.
+  if (capabilities & WEIR_CAP_STREAM_ORDERED_ALLOCATION)
+    return allocate_from(Origin::pool, *this, options,
+                         [&](Address* out, std::size_t size) { return pool.allocate(out, size); });
+  return allocate_from(Origin::allocator, *this, options,
+                       [&](Address* out, std::size_t size) { return V::calls().memory_allocate(out, size); });
 }
 
 template <class V>

@@ -48,13 +48,29 @@ class MemoryPool {
   void open(Device<V>& device);
 
   void close() noexcept {
-    if (release_stream_) V::calls().stream_destroy(std::exchange(release_stream_, nullptr));
+    for (void** stream : {&release_stream_, &allocation_stream_})
+      if (*stream) V::calls().stream_destroy(std::exchange(*stream, nullptr));
     freeing_.clear();
     if (native_) V::calls().pool_destroy(std::exchange(native_, nullptr));
   }
 
   Code allocate(Address* out, std::size_t size, void* stream) noexcept {
     return V::calls().pool_allocate(out, size, native_, stream);
+  }
+
+  /// Memory that all streams may use at once. The device's context must be current.
+  Code allocate(Address* out, std::size_t size) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!allocation_stream_)
+        if (const Code code = V::calls().stream_create(&allocation_stream_, stream_non_blocking, 0);
+            code != success)
+          return code;
+    }
+    if (const Code code = allocate(out, size, allocation_stream_); code != success) return code;
+    const Code code = V::calls().stream_synchronize(allocation_stream_);
+    if (code != success) V::calls().memory_free(*out);
+    return code;
   }
 
   /// Submits the deallocation. Throws, without effect, if it fails.
@@ -109,6 +125,11 @@ class MemoryPool {
     if (native_) V::calls().pool_trim(native_, 0);
   }
 
+  /// Whether the pool's memory is directly accessible to the device of that index.
+  bool reachable_from(std::uint32_t index) const noexcept {
+    return index < reachable_from_.size() && reachable_from_[index];
+  }
+
   /// Bytes of the pool that no allocation uses. The vendor's runtime counts them as used.
   std::uint64_t unused_bytes() const noexcept {
     std::uint64_t reserved = 0, used = 0;
@@ -126,9 +147,11 @@ class MemoryPool {
   }
 
   void* native_ = nullptr;  // null if the device has no pools
+  std::vector<bool> reachable_from_;
   std::mutex mutex_;
   std::vector<void*> freeing_;      // streams with deallocations that wait() has not waited for
   void* release_stream_ = nullptr;  // for deallocations after the work of other streams
+  void* allocation_stream_ = nullptr;  // has no other work, so that waiting for it takes no time
 };
 
 template <class V>
@@ -147,10 +170,12 @@ void MemoryPool<V>::open(Device<V>& device) {
                "set up a memory pool");
   int devices = 0, reachable = 0;
   calls.device_count(&devices);
+  reachable_from_.assign(static_cast<std::size_t>(std::max(devices, 0)), false);
   for (int other = 0; other < devices; ++other)
     if (other != number && calls.device_can_access_peer(&reachable, other, number) == success && reachable) {
       const PoolAccess access{{1, other}, 3};
       device.check(calls.pool_set_access(native_, &access, 1), "let another device read a memory pool");
+      reachable_from_[static_cast<std::size_t>(other)] = true;
     }
 }
 

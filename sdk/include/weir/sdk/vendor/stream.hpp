@@ -7,7 +7,8 @@
 //       throws a Failure to refuse the handle; omitted if foreign streams are unsupported
 //   static constexpr bool stream_destroy_waits;
 //       whether destroying a stream waits for its work
-//   static Code copy_peer(Address to, Context, Address from, Context, std::size_t, void* stream);
+//   static Code copy_peer(Address to, Device<V>&, Address from, Device<V>&, std::size_t, void* stream);
+//       between memory of two devices
 //   static Code fill_column(Address, std::size_t pitch, unsigned value, std::size_t count, void* stream);
 //       `count` times the 4 bytes of `value`, `pitch` bytes apart
 //   static constexpr std::uint64_t long_fill_seed;
@@ -131,8 +132,8 @@ struct Stream : StreamObject<Device<V>> {
     to.device->check_alive();
     from.device->check_alive();
     Current<V> current(*device);
-    device->check(V::copy_peer(to.address + to_offset, to.device->context, from.address + from_offset,
-                               from.device->context, size, native),
+    device->check(V::copy_peer(to.address + to_offset, *to.device, from.address + from_offset, *from.device,
+                               size, native),
                   "copy between devices");
   }
 
