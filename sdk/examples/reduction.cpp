@@ -35,6 +35,15 @@ int main() try {
         return std::tuple(total, highest, sum);
       }};
 
+  // `deterministic` refuses atomics whose effect depends on the order of the iterations, such as products of
+  // floats, or the place above. Products of integers are allowed: here a sign that each sample changes.
+  Kernel parity{"parity",
+                [](View<const std::int32_t> samples, View<std::int32_t> sign) {
+                  range_for(sign.size(), [&](Index s) { sign[s] = 1; });
+                  range_for(samples.size(), [&](Index i) { atomic_mul(sign[samples[i] % 16], -1); });
+                },
+                {.deterministic = true}};
+
   constexpr std::int64_t n = 300'000;
   std::vector<std::int32_t> samples(n);
   for (std::int64_t i = 0; i < n; ++i) samples[i] = static_cast<std::int32_t>((i * i) % 1009);
@@ -42,7 +51,9 @@ int main() try {
   auto x = device.array_of<std::int32_t>(samples);
   auto large = device.array<std::int32_t>(n);
   auto count = device.array<std::int64_t>();
+  auto sign = device.array<std::int32_t>(16);
   const auto [all, top, above] = analyse(stream, x, large, count);  // futures; nothing waits
+  parity(stream, x, sign);
 
   std::int64_t total = 0, sum = 0;
   std::int32_t highest = 0;
@@ -51,6 +62,12 @@ int main() try {
   if (all.get() != total || top.get() != highest || above.get() != sum) {
     std::fprintf(stderr, "reduction: found %lld %d %lld, expected %lld %d %lld\n", (long long)all.get(),
                  top.get(), (long long)above.get(), (long long)total, highest, (long long)sum);
+    return 1;
+  }
+  std::vector<std::int32_t> signs(16, 1);
+  for (std::int32_t s : samples) signs[s % 16] *= -1;
+  if (sign.to_host() != signs) {
+    std::fprintf(stderr, "reduction: a sign is wrong\n");
     return 1;
   }
   std::printf("reduction: %lld samples, the highest %d, those above the mean sum up to %lld\n", (long long)n,

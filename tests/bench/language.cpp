@@ -133,7 +133,7 @@ struct Matrices : Device1 {
 };
 
 void add_product() {
-  constexpr std::size_t n = 1024;
+  constexpr std::size_t n = 4096;
   static_assert(n % peer::tile == 0);
   constexpr std::int64_t tile = peer::tile;
   static const Kernel kernel{
@@ -154,9 +154,9 @@ void add_product() {
                   });
       }};
   const auto kept = std::make_shared<Kept<Matrices>>();
-  add({.name = "matrix_product_by_groups_1024",
+  add({.name = "matrix_product_by_groups_4096",
        .bar = "at least 0.9 of the same tiles, g++ -O3 -fopenmp",
-       .samples = 7,
+       .samples = 3,
        .units = 2.0 * n * n * n,
        .ours =
            [=] {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <weir/error.hpp>
 
 #include "ir/literals.hpp"
@@ -72,18 +73,61 @@ namespace {
 /// The part of a view that begins one element or row later.
 struct Shifted : AnyArrayView {
   explicit Shifted(const AnyArrayView& all) : AnyArrayView(all) {}
-  AnyArrayView view() const { return sliced(1, extent(0)); }
+  AnyArrayView view() const { return sliced(0, 1, extent(0), 1); }
 };
 
-/// The first element of a view as a separate array.
-struct First : AnyArrayView {
-  explicit First(const AnyArrayView& all) : AnyArrayView(all) {}
-  AnyArrayView view() const { return First(flattened()).sliced(0, 1); }
+constexpr std::byte gap{0x5a};
+
+/// A place in memory for `extents` elements: the dimensions in any order, each with a step and a gap, some
+/// against the addresses. The strides are in scalars.
+struct Place {
+  std::uint64_t first = 0, scalars = 0;
+  std::vector<std::int64_t> strides;
 };
+Place random_place(const std::vector<std::int64_t>& extents, std::size_t components, Choices& choices) {
+  Place place{choices.below(5), 0, std::vector<std::int64_t>(extents.size())};
+  std::vector<std::size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t d = order.size(); d-- > 1;) std::swap(order[d], order[choices.below(d + 1)]);
+  std::uint64_t pitch = components;
+  for (const std::size_t d : order) {
+    pitch = pitch * (1 + choices.below(3)) + choices.below(3);
+    place.strides[d] = static_cast<std::int64_t>(pitch);
+    const std::uint64_t reach = pitch * static_cast<std::uint64_t>(std::max<std::int64_t>(extents[d], 1) - 1);
+    if (choices.chance(4)) {
+      place.strides[d] = -place.strides[d];
+      place.first += reach;
+    }
+    pitch += reach;
+  }
+  place.scalars = place.first + pitch + choices.below(5);
+  return place;
+}
 
 }  // namespace
 
-Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device)
+/// Gives the array of parameter `p` another place in memory, whose bytes between the elements are `gap`.
+void Launch::place(std::uint32_t p, const std::vector<std::int64_t>& extents, Choices& choices) {
+  const ElementType element = runnable_.kernel.parameters[p].element;
+  const Place place = random_place(extents, element.components(), choices);
+  const std::int64_t scalars[] = {static_cast<std::int64_t>(place.scalars)};
+  memory_[p] = AnyArray(stream_, ElementType{element.scalar}, scalars);
+  memory_[p].copy_from_bytes(stream_, std::vector<std::byte>(memory_[p].size_bytes(), gap));
+  views_[p] = memory_[p].with_strides(place.first * size_of(element.scalar), element, extents, place.strides);
+}
+
+bool Launch::gaps_are_unchanged() const {
+  for (std::size_t p = 0; p < views_.size(); ++p) {
+    if (views_[p].contiguous() || !runnable_.has_own_memory(std::uint32_t(p))) continue;
+    views_[p].copy_from_bytes(stream_, std::vector<std::byte>(views_[p].size_bytes(), gap));
+    std::vector<std::byte> memory(memory_[p].size_bytes());
+    memory_[p].copy_to_bytes(stream_, memory);
+    if (std::ranges::count(memory, gap) != std::ssize(memory)) return false;
+  }
+  return true;
+}
+
+Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device, Choices* strides)
     : runnable_(runnable),
       stream_(device.create_stream()),
       memory_(runnable.kernel.parameters.size()),
@@ -96,15 +140,22 @@ Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Dev
     std::vector<std::int64_t> extents = data.extents[p];
     const bool shifted =
         std::find(runnable.shifted.begin(), runnable.shifted.end(), p) != runnable.shifted.end();
-    if (shifted) ++extents[0];
-    memory_[p] = AnyArray(stream_, element, extents);
-    views_[p] = shifted ? Shifted(memory_[p]).view() : memory_[p];
+    if (strides && !shifted && !extents.empty() && !std::ranges::count(extents, 0) && strides->chance(2)) {
+      place(p, extents, *strides);
+    } else {
+      if (shifted) ++extents[0];
+      memory_[p] = AnyArray(stream_, element, extents);
+      views_[p] = shifted ? Shifted(memory_[p]).view() : memory_[p];
+    }
     if (!views_[p].empty()) views_[p].copy_from_bytes(stream_, scalars_[p]);
   }
   for (std::uint32_t p = 0; p < runnable.memory.size(); ++p)
     if (runnable.memory[p] != p) views_[p] = views_[runnable.memory[p]];
-  if (runnable.shadow != RunnableKernel::none)
-    views_[runnable.shadow] = First(views_[runnable.shadowed]).view();
+  if (runnable.shadow != RunnableKernel::none) {  // the first element as a separate array
+    const AnyArrayView& all = views_[runnable.shadowed];
+    const std::int64_t one[] = {1};
+    views_[runnable.shadow] = all.reinterpreted(0, all.element(), one);
+  }
 }
 
 void Launch::submit(const Program& program, const LaunchOptions& options) {

@@ -28,16 +28,22 @@ LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
 /// Arrays and scalars of one launch on a separate stream.
 class Launch {
  public:
-  Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device);
+  /// With `strides`, some of the arrays are strided.
+  Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device,
+         Choices* strides = nullptr);
 
   void submit(const Program& program, const LaunchOptions& options);
   /// Waits; returns the failure on the device, if any.
   std::optional<std::string> finish();
   /// The arrays after the launch; empty for scalars and for arrays in the memory of others.
   Components components() const;
+  /// Whether the memory between the elements of strided arrays is as it was. Overwrites the elements.
+  bool gaps_are_unchanged() const;
   const Stream& stream() const { return stream_; }
 
  private:
+  void place(std::uint32_t parameter, const std::vector<std::int64_t>& extents, Choices& choices);
+
   const RunnableKernel& runnable_;
   Stream stream_;
   std::vector<AnyArray> memory_;

@@ -268,7 +268,8 @@ TEST_F(DlpackImport, BorrowedMemoryIsNotOfThePool) {
 // -- copies
 
 template <class T>
-void check_strided(const Stream& stream, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+void check_strided(const Stream& stream, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
+                   bool apart = true) {
   Producer<T> producer(shape, strides);
   std::int64_t lowest = 0, count = 1, reach = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -284,14 +285,24 @@ void check_strided(const Stream& stream, std::vector<std::int64_t> shape, std::v
     for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) place += rest % shape[d] * strides[d];
     expected.push_back(producer.values[static_cast<std::size_t>(place)]);
   }
-  const auto refused =
-      thrown_by([&] { from_tensor(stream, producer.managed(), element_type<T>, shape.size(), Copy::never); });
-  EXPECT_EQ(refused.code(), ErrorCode::unsupported);
-  EXPECT_THAT(refused.what(), AllOf(HasSubstr("strides"), HasSubstr("Copy::if_needed")));
-  EXPECT_EQ(producer.deleted, 0);
+  if (apart) {
+    AnyArray x = from_tensor(stream, producer.managed(), element_type<T>, shape.size(), Copy::never);
+    EXPECT_EQ(x.device_address(), reinterpret_cast<std::uint64_t>(producer.tensor.data));
+    std::vector<T> found(expected.size());
+    x.copy_to_bytes(stream, std::as_writable_bytes(std::span(found)));
+    EXPECT_EQ(found, expected);
+    x = {};
+  } else {
+    const auto refused = thrown_by(
+        [&] { from_tensor(stream, producer.managed(), element_type<T>, shape.size(), Copy::never); });
+    EXPECT_EQ(refused.code(), ErrorCode::unsupported);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr("share memory"), HasSubstr("Copy::if_needed")));
+    EXPECT_EQ(producer.deleted, 0);
+  }
+  tested().synchronize();
+  producer.deleted = 0;
   {
-    const AnyArray x =
-        from_tensor(stream, producer.managed(), element_type<T>, shape.size(), Copy::if_needed);
+    const AnyArray x = from_tensor(stream, producer.managed(), element_type<T>, shape.size(), Copy::always);
     std::vector<T> found(expected.size());
     x.copy_to_bytes(stream, std::as_writable_bytes(std::span(found)));
     EXPECT_EQ(found, expected);
@@ -301,15 +312,53 @@ void check_strided(const Stream& stream, std::vector<std::int64_t> shape, std::v
   EXPECT_EQ(producer.deleted, 1);
 }
 
-TEST_F(DlpackImport, StridedTensorsAreCopiedOnRequest) {
+TEST_F(DlpackImport, StridedTensorsAreBorrowedOrCopied) {
   check_strided<std::uint8_t>(stream, {3, 4}, {1, 3});        // transposed
   check_strided<std::int16_t>(stream, {10}, {3});             // every third
   check_strided<float>(stream, {5, 6}, {12, 2});              // a column of pairs
   check_strided<double>(stream, {7}, {-1});                   // reversed
   check_strided<std::uint64_t>(stream, {3, 5}, {-9, -1});     // both reversed
-  check_strided<std::int32_t>(stream, {4, 3}, {0, 1});        // broadcast
   check_strided<float>(stream, {2, 3, 4, 5}, {1, 2, 6, 24});  // four dimensions, first index fastest
   check_strided<std::uint16_t>(stream, {3, 2, 2, 300}, {5000, -2000, 600, 2});
+}
+
+TEST_F(DlpackImport, TensorsWhoseElementsShareMemoryAreCopiedOnRequest) {
+  check_strided<std::int32_t>(stream, {4, 3}, {0, 1}, false);   // broadcast
+  check_strided<std::int32_t>(stream, {4, 3}, {2, 1}, false);   // rows that overlap
+  check_strided<std::uint8_t>(stream, {3, 3}, {-2, 2}, false);  // against each other
+}
+
+TEST_F(DlpackImport, ComponentsThatAreApartAreCopiedOnRequest) {
+  Producer<float> producer({5, 3}, {1, 5});  // one array for each component
+  const Error refused = thrown_by([&] { from_tensor<Vec<float, 3>>(stream, producer.managed()); });
+  EXPECT_EQ(refused.code(), ErrorCode::unsupported);
+  EXPECT_THAT(refused.what(), HasSubstr("components"));
+  const auto x = from_tensor<Vec<float, 3>>(stream, producer.managed(), Copy::if_needed);
+  const std::vector<Vec<float, 3>> values = x.to_host(stream);
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(values[i][c], producer.values[i + 5 * c]);
+  Producer<float> matrices({2, 2, 3}, {6, 1, 2});  // transposed matrices
+  const auto m = from_tensor<Mat<float, 2, 3>>(stream, matrices.managed(), Copy::if_needed);
+  const std::vector<Mat<float, 2, 3>> found = m.to_host(stream);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t r = 0; r < 2; ++r)
+      for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(found[i](r, c), matrices.values[6 * i + r + 2 * c]);
+}
+
+TEST_F(DlpackImport, AdjacentComponentsAreBorrowedWithAnyStrides) {
+  Producer<float> producer({4, 2}, {4, 1});  // the first two of four columns
+  producer.values.resize(16, 9.0f);
+  producer.tensor.data = producer.values.data();
+  auto x = from_tensor<Vec<float, 2>>(stream, producer.managed());
+  EXPECT_FALSE(x.contiguous());
+  EXPECT_EQ(x.stride(0), 4);
+  x.fill(stream, Vec<float, 2>{-1, -2});
+  x = {};
+  tested().synchronize();
+  EXPECT_EQ(producer.values[4], -1);
+  EXPECT_EQ(producer.values[5], -2);
+  EXPECT_EQ(producer.values[6], 7);
+  EXPECT_EQ(producer.values[14], 9);
 }
 
 TEST_F(DlpackImport, ReadOnlyTensorsAreCopiedOnRequest) {

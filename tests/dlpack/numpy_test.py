@@ -38,18 +38,39 @@ simulation.release()
 gc.collect()
 assert sys.getrefcount(values) == references, "the deleter did not run"
 
-# Strided memory is refused, or copied on request.
-transposed = numpy.arange(12, dtype=numpy.float32).reshape(4, 3).T
-capsule = transposed.__dlpack__()
+# Strided memory is borrowed, too. The values around the elements stay as they are.
+def check_strided(size, view_of):
+    values = numpy.arange(size, dtype=numpy.float32)
+    expected = values.copy()
+    view_of(expected)[...] += 100
+    view = view_of(values)
+    assert view.shape == (3, 4) and not view.flags.c_contiguous
+    simulation.borrow(view.__dlpack__())
+    simulation.step(100, borrowed=True)
+    simulation.wait()
+    assert (values == expected).all(), values
+    simulation.release()
+
+
+check_strided(12, lambda values: values.reshape(4, 3).T)
+check_strided(48, lambda values: values.reshape(6, 8)[1::2, ::2])
+check_strided(12, lambda values: values.reshape(3, 4)[::-1, ::-1])
+check_strided(48, lambda values: values.reshape(3, 16)[:, 5:9])
+
+# Elements that share memory are refused, or copied on request. NumPy marks such views as read-only and refuses to
+# export them, unless they are made writeable.
+row = numpy.arange(4, dtype=numpy.float32)
+shared = numpy.lib.stride_tricks.as_strided(row, (3, 4), (0, 4))
+capsule = shared.__dlpack__()
 try:
     simulation.borrow(capsule)
-    raise AssertionError("a transposed array was borrowed")
+    raise AssertionError("elements that share memory were borrowed")
 except RuntimeError as error:
-    assert "strides" in str(error), error
+    assert "share memory" in str(error), error
 simulation.borrow(capsule, may_copy=True)
 simulation.step(1, borrowed=True)
 simulation.wait()
-assert (transposed == numpy.arange(12).reshape(4, 3).T).all(), "the original has changed"
+assert (row == numpy.arange(4)).all(), "the original has changed"
 simulation.release()
 
 for wrong, words in ((numpy.zeros((3, 4)), "float64"), (numpy.zeros(12, numpy.float32), "1 dimensions")):

@@ -66,15 +66,26 @@ if on_gpu:
     assert torch.cuda.memory_allocated(device) < held
 simulation.release()
 
-# Strided tensors are copied on the device, on request.
-transposed = torch.arange(12, dtype=torch.float32, device=device).reshape(4, 3).T
+# Strided tensors are borrowed, too, unless their elements share memory.
 arguments = {"stream": simulation.stream} if on_gpu else {}
+values = torch.arange(96, dtype=torch.float32, device=device)
+for view_of in (lambda all: all[:12].view(4, 3).T, lambda all: all.view(6, 16)[1::2, 3:15:3], lambda all: all.view(8, 4, 3)[2].T):
+    expected = values.clone()
+    view_of(expected).add_(5)
+    if on_gpu:
+        torch.cuda.synchronize()
+    simulation.borrow(view_of(values).__dlpack__(**arguments))
+    simulation.step(5, borrowed=True)
+    simulation.wait()
+    assert (values == expected).all(), values
+    simulation.release()
+shared = torch.ones(4, dtype=torch.float32, device=device).expand(3, 4)
 try:
-    simulation.borrow(transposed.__dlpack__(**arguments))
-    raise AssertionError("a transposed tensor was borrowed")
+    simulation.borrow(shared.__dlpack__(**arguments))
+    raise AssertionError("elements that share memory were borrowed")
 except RuntimeError as error:
-    assert "strides" in str(error), error
-simulation.borrow(transposed.__dlpack__(**arguments), may_copy=True)
+    assert "share memory" in str(error), error
+simulation.borrow(shared.__dlpack__(**arguments), may_copy=True)
 simulation.step(1, borrowed=True)
 simulation.release()
 

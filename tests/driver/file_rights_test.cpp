@@ -33,6 +33,26 @@ TEST(FileRights, FilesOfRootAndOfTheUserAreTrusted) {
   EXPECT_EQ(writer({root, staff, 0755}), "");
 }
 
+// proves R35
+TEST(FileRights, AccountsAreMembersOfTheirPrimaryGroup) {
+  char accounts[] =
+      "root:x:0:0:root:/root:/bin/bash\noperator:x:11:0::/root:/sbin/nologin\n"
+      "ada:x:1000:1000::/home/ada:/bin/bash\neve:x:1002:1001::/home/eve:/bin/bash\n"
+      "bob:x:1001:1001::/home/bob:/bin/bash\n";
+  const auto shared = [&](gid_t group, uid_t user) {
+    std::FILE* const file = fmemopen(accounts, std::strlen(accounts), "r");
+    const bool found = is_primary_group_of_another(file, group, user);
+    std::fclose(file);
+    return found;
+  };
+  EXPECT_FALSE(shared(1000, 1000));
+  EXPECT_TRUE(shared(1001, 1001)) << "eve";
+  EXPECT_TRUE(shared(1000, 1001)) << "ada";
+  EXPECT_TRUE(shared(0, 0)) << "operator";
+  EXPECT_FALSE(shared(0, 11)) << "root and the user";
+  EXPECT_FALSE(shared(5000, 1000));
+}
+
 TEST(FileRights, AnotherUsersFilesAreNot) {
   EXPECT_EQ(writer({bob, adas, 0600}), "user 1001, who owns it");
 }

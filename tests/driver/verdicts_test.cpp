@@ -53,6 +53,21 @@ TEST_F(VerdictsTest, AreFoundAgain) {
   EXPECT_EQ(known(std::string(32, 'c')), std::nullopt);
 }
 
+TEST_F(VerdictsTest, AnotherLibraryOfTheVendorIsAnotherTrial) {
+  const fs::path driver = folder.path() / "driver";
+  std::ofstream(driver) << "driver";
+  Manifest manifest;
+  manifest.library = driver;
+  manifest.vendor_libraries = {"libvendor.so"};
+  const std::string usual = verdict_key(driver, manifest);
+  for (const char* const variable : {"WEIR_CUDA_LIBRARY", "VK_DRIVER_FILES"}) {
+    ::setenv(variable, "/elsewhere/libvendor.so", 1);
+    EXPECT_NE(verdict_key(driver, manifest), usual) << variable;
+    ::unsetenv(variable);
+  }
+  EXPECT_EQ(verdict_key(driver, manifest), usual);
+}
+
 TEST_F(VerdictsTest, FolderIsMadeForTheUserAlone) {
   keep(key, sound);
   EXPECT_EQ(fs::status(folder.path() / "deep").permissions(), fs::perms::owner_all);

@@ -325,26 +325,35 @@ TEST(GroupsDebugged, RacesWithOneOfSeveralReadersAreFound) {
 TEST(Groups, SharedArraysOfSeveralDimensionsTakeAnyIntegers) {
   const auto kernel = [](bool debug) {
     return Kernel{"indices",
-                  [](View<std::int32_t> x, Value<std::int32_t> n) {
+                  [](View<std::int32_t> x, Value<std::int32_t> n, Value<std::int32_t> m) {
                     group_for(groups(1), threads<8>, [&](Index, Index t) {
                       Shared<std::int32_t, 4, 2> s;
                       s(t / 2, cast<std::int32_t>(t) % 2) = cast<std::int32_t>(t);
                       barrier();
-                      x[t] = s(n, 1);
+                      x[t] = s(n, m);
                     });
                   },
                   {.check_bounds = !debug, .debug = debug}};
   };
   const auto x = tested().array<std::int32_t>(8);
   for (const bool debug : {false, true}) {
-    kernel(debug)(x, 3);
+    kernel(debug)(x, 3, 1);
     EXPECT_EQ(x.to_host(), std::vector<std::int32_t>(8, 7));
-    const Error error = thrown_by([&] {
-      kernel(debug)(x, 4);
-      tested().synchronize();
-    });
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("index (9) is outside a shared array"),
-                                             testing::HasSubstr("group_rules_test.cpp")));
+    struct Case {
+      std::int32_t n, m;
+      const char* words;
+    };
+    // (0, 3) and (2, -1) are at places of other elements.
+    for (const Case& c : {Case{4, 1, "first dimension of a Shared array: it must be 0 to 3"},
+                          Case{0, 3, "second dimension of a Shared array: it must be 0 to 1"},
+                          Case{2, -1, "second dimension"}}) {
+      const Error error = thrown_by([&] {
+        kernel(debug)(x, c.n, c.m);
+        tested().synchronize();
+      });
+      EXPECT_THAT(error.what(),
+                  testing::AllOf(testing::HasSubstr(c.words), testing::HasSubstr("group_rules_test.cpp")));
+    }
   }
   EXPECT_THAT(refusal([](View<float> x) {
                 group_for(groups(1), threads<8>, [&](Index, Index t) {

@@ -2,6 +2,7 @@
 // Regions in plans: blocks, their contents, and refusals.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <set>
 
 #include "ir/verifier.hpp"
@@ -139,7 +140,7 @@ TEST(Conflict, TwoBlocksThatWriteOneArrayAreRefused) {
             "kernel 'k' (k.weir:3:3) cannot be built:\n"
             "  k.weir:17:3: @x is written in this stream_parallel block and written in another one at "
             "k.weir:22:3; blocks "
-            "of one region run at the same time. Move one of them out of the region, or write "
+            "of one region run at the same time. Put one of them into a stream_region of its own, or write "
             "stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is meant");
 }
 
@@ -275,6 +276,45 @@ TEST(Region, BlocksMayUseDifferentPartsOfAnArray) {
             "");
   const passes::Plan p = plan("region {\n" + rows("0", "%zero") + "} and {\n" + rows("1", "%one") + "}");
   EXPECT_THAT(p.tasks.at(0).divided, ElementsAre(4));  // @m
+}
+
+// In the comments: the elements that each block writes.
+TEST(Region, BlocksMayUseRangesThatAreApart) {
+  const std::string values =
+      "%h = arg @c : i64\n%two = const 2 : i64\n%fifty = const 50 : i64\n%h2 = mul %h, %two : i64\n"
+      "%last = sub %len, %one : i64\n%minus = const -1 : i64\n";
+  // Stores x[factor * i + offset] for i in `bounds`.
+  const auto block = [](const std::string& tag, const std::string& bounds, const std::string& factor,
+                        const std::string& offset) {
+    return "parallel (%i" + tag + ") in (" + bounds + ") {\n  %e" + tag + " = const 1 : f32\n  %m" + tag +
+           " = mul %i" + tag + ", " + factor + " : i64\n  %n" + tag + " = add %m" + tag + ", " + offset +
+           " : i64\n  store @x[%n" + tag + "], %e" + tag + "\n}\n";
+  };
+  const auto verdict_of = [&](const std::array<std::string, 3>& first,
+                              const std::array<std::string, 3>& second) {
+    return refusal(values + "region {\n" + block("0", first[0], first[1], first[2]) + "} and {\n" +
+                   block("1", second[0], second[1], second[2]) + "}");
+  };
+  const std::array<std::string, 3> fifty{"%zero to %fifty", "%one", "%zero"},
+      below_h{"%zero to %h", "%one", "%zero"}, inner{"%one to %last", "%one", "%zero"},
+      even{"%zero to %len", "%two", "%zero"};
+  EXPECT_EQ(verdict_of(fifty, {"%zero to %fifty", "%one", "%fifty"}), "");  // [0, 50), [50, 100)
+  EXPECT_NE(verdict_of(fifty, {"%zero to %fifty", "%one", "%one"}), "");    // [1, 51)
+  EXPECT_EQ(verdict_of(below_h, {"%h2 to %len", "%one", "%zero"}), "");     // [0, h), [2h, n)
+  EXPECT_EQ(verdict_of(below_h, {"%zero to %h", "%one", "%h"}), "");        // [h, 2h)
+  EXPECT_NE(verdict_of({"%zero to %h2", "%one", "%zero"}, {"%h to %len", "%one", "%zero"}), "");
+  EXPECT_EQ(verdict_of(inner, {"%last to %len", "%one", "%zero"}), "");  // [1, n - 1), [n - 1, n)
+  EXPECT_EQ(verdict_of(inner, {"%zero to %one", "%one", "%zero"}), "");  // [0, 1)
+  EXPECT_NE(verdict_of(inner, {"%zero to %two", "%one", "%zero"}), "");  // [0, 2)
+  EXPECT_EQ(verdict_of({"%one to %fifty", "%minus", "%fifty"}, {"%fifty to %len", "%one", "%zero"}),
+            "");  // [1, 49]
+  EXPECT_NE(verdict_of({"%zero to %fifty", "%minus", "%fifty"}, {"%fifty to %len", "%one", "%zero"}),
+            "");                                                       // [1, 50]
+  EXPECT_EQ(verdict_of(even, {"%zero to %len", "%two", "%one"}), "");  // even, odd
+  EXPECT_NE(verdict_of(even, {"%zero to %len", "%two", "%two"}), "");
+  EXPECT_NE(verdict_of(even, {"%zero to %len", "%h2", "%zero"}), "");  // a product of two values
+  EXPECT_NE(verdict_of({"%zero to %h", "%one", "%zero"}, {"%last to %len", "%one", "%zero"}),
+            "");  // h unknown
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <weir/sdk/library.hpp>
 
@@ -67,6 +69,19 @@ TEST(Library, OpensTheFirstThatIsThere) {
   EXPECT_THAT(library.path(), testing::HasSubstr("libc.so.6"));
   EXPECT_NE(library.function<int (*)()>("getpid"), nullptr);
   EXPECT_EQ(library.symbol("no_such_symbol"), nullptr);
+}
+
+// A FIFO without a writer would block the process that opens it.
+TEST(Library, AVariableMustNameARegularFile) {
+  const std::string path = testing::TempDir() + "weir-library-fifo-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  setenv("WEIR_TEST_LIBRARY", path.c_str(), 1);
+  static constexpr const char* names[] = {"libc.so.6"};
+  EXPECT_THAT(
+      refusal_of([] { Library::open("WEIR_TEST_LIBRARY", names); }),
+      testing::AllOf(testing::HasSubstr("WEIR_TEST_LIBRARY names"), testing::HasSubstr("no regular file")));
+  unsetenv("WEIR_TEST_LIBRARY");
+  unlink(path.c_str());
 }
 
 TEST(EntryPoints, FirstRowOfASlotThatIsFoundCounts) {

@@ -77,10 +77,15 @@ TEST(StructArrays, KernelsLeaveThePaddingOfStructsAlone) {
   }
 }
 
-TEST(StructArrays, MembersOfAStructOfArraysAreOrdinaryArrays) {
+class MembersAsArrays : public testing::TestWithParam<Layout> {};
+INSTANTIATE_TEST_SUITE_P(Of, MembersAsArrays,
+                         testing::Values(Layout::struct_of_arrays(), Layout::array_of_structs()),
+                         [](const auto& test) { return test.index == 0 ? "arrays" : "structs"; });
+
+TEST_P(MembersAsArrays, HoldTheValuesOfTheStructs) {
   const Stream stream = tested().create_stream();
   const std::vector<Particle> particles = make_particles(20);
-  const StructArray<Particle> array = upload(stream, particles, Layout::struct_of_arrays());
+  const StructArray<Particle> array = upload(stream, particles, GetParam());
   const ArrayView<float> mass = array.member(&Particle::mass);
   const ArrayView<Vec<float, 3>> velocity = array.member(&Particle::velocity);
   const ArrayView<float, 2> weights = array.member(&Particle::weights);
@@ -99,6 +104,18 @@ TEST(StructArrays, MembersOfAStructOfArraysAreOrdinaryArrays) {
     EXPECT_EQ(all_weights[4 * i + 3], particles[i].weights[3]);
     EXPECT_EQ(energies[i], particles[i].inner.energy);
     EXPECT_EQ(all_cells[12 * i + 6 + 3 + 2], particles[i].pair[1].cell[1][2]);
+  }
+  if (!mass.contiguous()) {
+    EXPECT_EQ(GetParam(), Layout::array_of_structs());
+    EXPECT_EQ(thrown_by([&] { sort(stream, mass); }).code(), ErrorCode::unsupported);
+    cells.fill(stream, std::int16_t{-7});
+    std::vector<Particle> expected = particles;
+    for (Particle& particle : expected)
+      for (Nested& nested : particle.pair)
+        for (auto& row : nested.cell)
+          for (std::int16_t& cell : row) cell = -7;
+    EXPECT_EQ(array.to_host(stream), expected);
+    return;
   }
   sort(stream, mass);
   auto expected = masses;

@@ -35,12 +35,26 @@ TEST_F(StructErrors, OfSizes) {
 TEST_F(StructErrors, OfLayouts) {
   EXPECT_THAT(of([&] { arrays.copy_from(stream, structs); }),
               HasSubstr("sizes and layouts must match, or copy by a kernel with to[i] = from[i]"));
-  EXPECT_THAT(of([&] { structs.member(&Particle::mass); }),
-              HasSubstr("with Layout::struct_of_arrays() only, and this one is an array of structs; copy the "
-                        "member to an array by a kernel"));
+  EXPECT_THAT(of([&] { StructArray<Particle>(stream, 4, Layout::blocks(4)).member(&Particle::mass); }),
+              HasSubstr("a member of a struct array in blocks is no array"));
   EXPECT_THAT(of([&] { Layout::blocks(12); }),
               HasSubstr("blocks of 12 structs; the length of a block is a power of two from 2 to 65536"));
   of([&] { Layout::blocks(1); });
+}
+
+TEST_F(StructErrors, OfDebuggedLaunchesNameTheStructAndTheMember) {
+  const Kernel races{"races",
+                     [](View<Particle> p) {
+                       range_for(p.size() - 1, [&](Index i) { p[i / 2 + 2][&Particle::mass] = 1.0f; });
+                     },
+                     {.debug = true, .parameter_names = {"p"}}};
+  for (const Layout& layout : layouts()) {
+    const StructArray<Particle> array(stream, 20, layout);
+    array.fill_zero(stream);
+    EXPECT_THAT(thrown_by([&] { races(stream, array); }).what(),
+                HasSubstr("race on (2) of member 3 of the struct array 'p'"))
+        << to_string(layout);
+  }
 }
 
 TEST_F(StructErrors, OfFreedArrays) {

@@ -114,6 +114,13 @@ TEST_F(Cache, AFolderThatOthersMayWriteIsNotUsed) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(Cache, NothingIsKeptWhereTheCoreKeepsNothing) {
+  std::filesystem::create_directories(folder);
+  chmod(folder.c_str(), 0777);
+  run();
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
 // A write past the limit raises SIGXFSZ, which ends the process unless it is blocked.
 TEST_F(Cache, ALimitOfFileSizesCostsOnlyTheFiles) {
   run("MESA_SHADER_CACHE_DISABLE=true prlimit --fsize=16");

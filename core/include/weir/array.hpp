@@ -40,8 +40,13 @@ std::vector<T> host_values(std::size_t count) try {
 }  // namespace detail
 
 /// A view of an array whose element type and rank are known at run time: cheap, copyable, owns nothing.
-/// Elements are contiguous, the last index runs fastest. Functions that reach the memory throw Error{invalid}
-/// when it was freed.
+/// Functions that reach the memory throw Error{invalid} when it was freed.
+///
+/// Elements are contiguous, the last index runs fastest. Only slices along other dimensions than the first,
+/// permuted views and tensors of other libraries may be strided: their elements have equal distances along
+/// each dimension. Kernels, copies and fills take both kinds, and so do slices and exports of tensors. What
+/// takes contiguous arrays only throws Error{unsupported}: graph copies and fills, algorithms, code objects
+/// of other compilers, communicators.
 class WEIR_API AnyArrayView {
  public:
   AnyArrayView() = default;
@@ -54,10 +59,15 @@ class WEIR_API AnyArrayView {
   std::size_t size() const noexcept { return size_; }
   std::size_t size_bytes() const noexcept { return size_ * element_.size(); }
   bool empty() const noexcept { return size_ == 0; }
+  bool contiguous() const noexcept { return !strided_; }
+  /// The distance between neighbours along dimension `d`, below rank(), in scalars: the components of an
+  /// element are adjacent. Negative where the index runs against the addresses.
+  std::int64_t stride(std::size_t d) const noexcept;
 
   bool alive() const noexcept;
   Device device() const;
-  /// Throws Error{unsupported} if the driver has no addresses. The caller must order its own accesses.
+  /// Of the element with all indices 0. Throws Error{unsupported} if the driver has no addresses. The caller
+  /// must order its own accesses.
   std::uint64_t device_address() const;
 
   // Copies. Those without `async` return when host memory may be accessed again. Those with it return at
@@ -69,7 +79,8 @@ class WEIR_API AnyArrayView {
   void copy_to_bytes_async(const StreamRef& stream, std::span<std::byte> destination) const;
   /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer
   /// copies. `stream` is of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported}
-  /// between devices without peer copies.
+  /// between devices without peer copies. A strided array is copied by a kernel on its device, of which `stream` must then
+  /// be; if the other array is on another device, it must be contiguous.
   void copy_from_array(const StreamRef& stream, const AnyArrayView& source) const;
   /// Submits: every byte becomes 0.
   void fill_zero(const StreamRef& stream) const;
@@ -78,9 +89,14 @@ class WEIR_API AnyArrayView {
   detail::MemoryBlock* block() const noexcept { return block_; }
   std::uint64_t generation() const noexcept { return generation_; }
   std::uint64_t offset() const noexcept { return offset_; }
-  /// The memory from byte `offset` on as an array of other elements, which must end inside this view.
+  /// The memory from byte `offset` on as a contiguous array of other elements, which must end inside this
+  /// view.
   AnyArrayView reinterpreted(std::uint64_t offset, ElementType element,
                              std::span<const std::int64_t> extents) const noexcept;
+  /// The memory from the element with all indices 0, which is at byte `offset`, with these strides. The
+  /// elements must share no bytes and lie inside this view.
+  AnyArrayView with_strides(std::uint64_t offset, ElementType element, std::span<const std::int64_t> extents,
+                            std::span<const std::int64_t> strides) const noexcept;
 
  protected:
   /// A new memory block; see Device::array. `stream` may be null for the current one.
@@ -88,8 +104,9 @@ class WEIR_API AnyArrayView {
                std::span<const std::int64_t> extents);
   void fill_bytes(const StreamRef& stream, const void* element) const;
   StreamRef stream_or_current() const;
-  AnyArrayView sliced(std::int64_t begin, std::int64_t end) const;
-  AnyArrayView flattened() const noexcept;
+  AnyArrayView sliced(std::size_t dimension, std::int64_t begin, std::int64_t end, std::int64_t step) const;
+  AnyArrayView permuted_by(std::span<const std::size_t> order) const;
+  AnyArrayView flattened() const;
   void release() noexcept;
 
   detail::MemoryBlock* block_ = nullptr;
@@ -97,8 +114,10 @@ class WEIR_API AnyArrayView {
   std::uint64_t offset_ = 0;  // bytes into the memory block
   std::uint64_t size_ = 0;
   std::array<std::int64_t, max_rank> extents_{};
+  std::array<std::int64_t, max_rank> strides_{};  // in scalars; of strided views only
   ElementType element_;
   std::uint8_t rank_ = 0;
+  bool strided_ = false;
 };
 
 /// Owner of an array whose element type and rank are known at run time only, as Array owns and ArrayView does
@@ -122,6 +141,10 @@ class WEIR_API AnyArray : public AnyArrayView {
   /// For the runtime: the owner of a memory block of the pool, from its begin on.
   static AnyArray of_block(detail::MemoryBlock* block, ElementType element,
                            std::span<const std::int64_t> extents) noexcept;
+  /// The same as AnyArrayView::with_strides.
+  static AnyArray of_block(detail::MemoryBlock* block, std::uint64_t offset, ElementType element,
+                           std::span<const std::int64_t> extents,
+                           std::span<const std::int64_t> strides) noexcept;
 };
 
 /// A view of an array of T with `Rank` dimensions. An array of 0 dimensions has one element. Functions that
@@ -189,10 +212,21 @@ class ArrayView : public AnyArrayView {
   /// Elements [begin, end) of the leading dimension. Throws Error{invalid} outside 0 <= begin <= end <=
   /// extent(0).
   ArrayView slice(std::int64_t begin, std::int64_t end) const requires(Rank >= 1) {
-    return ArrayView(sliced(begin, end));
+    return ArrayView(sliced(0, begin, end, 1));
   }
-  /// The same elements as one dimension.
-  ArrayView<T, 1> flat() const noexcept { return ArrayView<T, 1>(flattened()); }
+  /// Elements begin, begin + step, ... below `end` of a dimension; strided unless they are contiguous. Throws
+  /// Error{invalid} outside 0 <= begin <= end <= extent(dimension), and unless step > 0.
+  ArrayView slice(std::size_t dimension, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const
+      requires(Rank >= 1) {
+    return ArrayView(sliced(dimension, begin, end, step));
+  }
+  /// Dimension d of the result is dimension order[d] of this view: permuted({1, 0}) is a transposed matrix.
+  /// Throws Error{invalid} unless `order` has each dimension once.
+  ArrayView permuted(const std::array<std::size_t, Rank>& order) const requires(Rank >= 1) {
+    return ArrayView(permuted_by(order));
+  }
+  /// The same elements as one dimension. Throws Error{unsupported} if they are strided.
+  ArrayView<T, 1> flat() const { return ArrayView<T, 1>(flattened()); }
 
  protected:
   template <KernelElement U, std::size_t R>

@@ -62,7 +62,7 @@ WEIR_API DLManagedTensorVersioned* to_versioned_tensor(const AnyArrayView& array
 /// When an import may copy the elements.
 enum class Copy : std::uint8_t {
   never,      ///< such tensors are refused
-  if_needed,  ///< for strided and read-only tensors, and for host memory if the device is not the host
+  if_needed,  ///< for the tensors that from_tensor() refuses otherwise
   always
 };
 
@@ -74,9 +74,11 @@ enum class Copy : std::uint8_t {
 /// once the process exits. Never waits on the host.
 ///
 /// Element type and dimensions must match; a Vec takes the last dimension or the lanes, a Mat two dimensions.
-/// Throws Error{invalid} for a tensor that is malformed or does not match, or whose memory belongs to another
-/// device. Throws Error{unsupported} if a copy is needed that `copy` does not allow, and for a device without
-/// external memory. Memory statistics do not count borrowed memory.
+/// The array keeps the tensor's strides, see AnyArrayView. A copy is needed for read-only tensors, for host
+/// memory if the device is not the host, if by the strides elements share memory, and if they put the
+/// components of an element apart. Throws Error{invalid} for a tensor that is malformed or does not match, or
+/// whose memory belongs to another device. Throws Error{unsupported} if a copy is needed that `copy` does not
+/// allow, and for a device without external memory. Memory statistics do not count borrowed memory.
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensor* tensor, ElementType element,
                               std::size_t rank, Copy copy = Copy::never);
 WEIR_API AnyArray from_tensor(const StreamRef& stream, DLManagedTensorVersioned* tensor, ElementType element,

@@ -135,6 +135,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.name = name;
   source.fast_math = options.fast_math;
   source.check_bounds = options.check_bounds;
+  source.debug = options.debug;
   source.fusion = options.fusion;
   source.phases = options.phases;
   source.concurrency = options.concurrency;

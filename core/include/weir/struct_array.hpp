@@ -109,10 +109,10 @@ class StructArrayView {
   /// Submits: every byte becomes 0.
   void fill_zero(const StreamRef& stream) const { bytes_.fill_zero(stream); }
 
-  /// A member as an ordinary array, for other kernels and algorithms: member(&Particle::mass), and of a
-  /// nested struct member(&Particle::inner, &Nested::energy). Each array of fixed length adds a dimension.
-  /// Throws Error{invalid} unless the layout is struct_of_arrays(), because arrays have no gaps between
-  /// elements.
+  /// A member as an array, for other kernels: member(&Particle::mass), and of a nested struct
+  /// member(&Particle::inner, &Nested::energy). Each array of fixed length adds a dimension. The array is
+  /// contiguous with struct_of_arrays(), so that algorithms take it too, and strided with array_of_structs().
+  /// Throws Error{invalid} for blocks, in which the distance between neighbours varies.
   template <class M, class... Inner>
   auto member(M T::*outer, Inner... inner) const {
     return member_at<M, detail::MemberArray<M>::rank>(detail::member_offset(outer), inner...);

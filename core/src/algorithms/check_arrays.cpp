@@ -16,6 +16,7 @@ void expect_usable(std::string_view function, const WorkTarget& target, std::ini
           fmt::format("{}: the array '{}' does not exist: it was freed, moved from, or never created; keep "
                       "its Array alive until the call returns",
                       function, array.name));
+    if (!array.view.contiguous()) detail::throw_strided(fmt::format("{}: '{}'", function, array.name));
     const detail::DeviceState* const its = array.view.device().state();
     if (its != device.state())
       detail::throw_other_device(fmt::format("{}: '{}' is on device", function, array.name), *its,

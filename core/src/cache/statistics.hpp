@@ -15,6 +15,7 @@ struct Statistics {
   std::uint64_t evictions = 0;
   std::uint64_t saved_microseconds = 0;  ///< of code generation, by hits
 
+  friend bool operator==(const Statistics&, const Statistics&) = default;
   Statistics& operator+=(const Statistics& more) noexcept;
 };
 

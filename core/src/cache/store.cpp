@@ -115,17 +115,23 @@ void Store::warn(const std::string& problem) {
   settings_.warn(problem);
 }
 
-void Store::count(const Statistics& more) noexcept {
-  Statistics all;
+void Store::count(const Statistics& more) noexcept try {
   {
     const std::lock_guard lock(mutex_);
     pending_ += more;
-    if (!judged_ || !refusal_.empty()) return;
+    if (pending_ == Statistics()) return;
+  }
+  // It may be another folder than the one that was read.
+  if (!is_usable()) return;
+  Statistics all;
+  {
+    const std::lock_guard lock(mutex_);
     all = std::exchange(pending_, {});
   }
   if (add_statistics(settings_.folder, all)) return;
   const std::lock_guard lock(mutex_);
   pending_ += all;
+} catch (...) {  // memory is short: they are counted later, or not at all
 }
 
 Store::~Store() {

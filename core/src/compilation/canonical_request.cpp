@@ -21,14 +21,20 @@ void append_number(std::string& bytes, std::uint64_t value) {
   bytes += static_cast<char>(value);
 }
 
-/// The numbers of values or locals by first use.
+/// The numbers of values, locals or parameters by first use.
 class Numbers {
  public:
+  std::size_t size() const { return known_.size(); }
   std::uint64_t operator[](std::uint32_t id) { return known_.try_emplace(id, known_.size()).first->second; }
 
  private:
   std::unordered_map<std::uint32_t, std::uint64_t> known_;
 };
+
+bool names_parameter(ir::Op op) {
+  using enum ir::Op;
+  return op == argument || op == extent || op == load || op == store || op == atomic;
+}
 
 class Canonical {
  public:
@@ -60,8 +66,31 @@ class Canonical {
     const auto& [name, options, parameters, body, strings, algorithms, files, value_count, local_count] =
         kernel;
     (void)name, (void)body, (void)strings, (void)algorithms, (void)value_count, (void)local_count;
-    (*this)(options, parameters);
+    put(options);
+    kernel_ = &kernel;  // a parameter is described where a task uses it first
     for (const std::string& file : files) lines_ += file + '\0';
+  }
+
+  /// Without those that have done their work when the tasks were planned.
+  void put(const ir::Options& options) {
+    const auto& [fast_math, check_bounds, no_fusion, no_phases, no_concurrency, deterministic,
+                 min_resident_threads] = options;
+    (void)no_fusion, (void)no_phases, (void)no_concurrency, (void)deterministic;
+    (*this)(fast_math, check_bounds, min_resident_threads);
+  }
+
+  void put_parameter(std::uint32_t parameter) {
+    const std::size_t known = parameters_.size();
+    append_number(input_, parameters_[parameter]);
+    if (parameters_.size() != known) put(kernel_->parameters.at(parameter));
+  }
+
+  void put(const ir::TaskArgument& argument) {
+    using Kind = ir::TaskArgument::Kind;
+    const auto& [kind, parameter, index, type, offset, size] = argument;
+    put(kind);
+    if (kind == Kind::array || kind == Kind::extent || kind == Kind::scalar) put_parameter(parameter);
+    (*this)(index, type, offset, size);
   }
 
   void put(const ir::Parameter& parameter) {
@@ -92,6 +121,8 @@ class Canonical {
     (*this)(op, type, component, immediate);
     if (ir::names_local(statement))
       append_number(input_, locals_[index]);
+    else if (names_parameter(op))
+      put_parameter(index);
     else if (op != ir::Op::assert_ && op != ir::Op::print)  // whose texts the running program has
       append_number(input_, index);
     append_number(input_, operands.size());
@@ -110,6 +141,8 @@ class Canonical {
 
   std::string input_, lines_;
   Numbers values_, locals_;
+  Numbers parameters_;  // of all tasks
+  const ir::Kernel* kernel_ = nullptr;
 };
 
 }  // namespace

@@ -3,10 +3,21 @@
 
 #include <dlfcn.h>
 
+#include <string_view>
+
 namespace weir::compilation {
 namespace {
 
 constexpr const char* file_name = "libweir-codegen.so.1";
+
+/// glibc's loader reports ENOMEM in words only.
+bool is_about_memory(std::string_view problem) {
+  for (const std::string_view words :
+       {"failed to map segment from shared object", "cannot map zero-fill pages",
+        "cannot create shared object descriptor", "out of memory"})
+    if (problem.find(words) != std::string_view::npos) return true;
+  return problem.ends_with("annot allocate memory");
+}
 
 }  // namespace
 
@@ -15,16 +26,18 @@ std::filesystem::path library_of(const std::filesystem::path& program) {
 }
 
 codegen::Compiler* Library::open() {
-  if (compiler_ || !problem_.empty()) return compiler_;
+  if (compiler_ || (!problem_.empty() && !memory_was_short_)) return compiler_;
   const std::filesystem::path path = library_of(program_);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry =
       library ? reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen")) : nullptr;
   compiler_ = entry ? entry(weir_codegen_abi) : nullptr;
+  problem_.clear();
   if (!library)
-    problem_ = path.string() + ": " + dlerror();
+    problem_ = dlerror();  // begins with the file
   else if (!compiler_)
     problem_ = path.string() + ": of another version of Weir";
+  memory_was_short_ = !library && is_about_memory(problem_);
   return compiler_;
 }
 

@@ -17,8 +17,9 @@ class Library {
  public:
   /// library_of(program).
   explicit Library(std::filesystem::path program) : program_(std::move(program)) {}
-  /// Null when it cannot be used.
+  /// Null when it cannot be used. Tries again if memory was short.
   codegen::Compiler* open();
+  bool memory_was_short() const { return memory_was_short_; }
   /// Why it cannot be used.
   const std::string& problem() const { return problem_; }
 
@@ -26,6 +27,7 @@ class Library {
   std::filesystem::path program_;
   codegen::Compiler* compiler_ = nullptr;
   std::string problem_;
+  bool memory_was_short_ = false;
 };
 
 }  // namespace weir::compilation

@@ -28,6 +28,8 @@ Reply perform(codegen::Compiler& compiler, const Request& request) {
 
 Reply answer(Library& library, const std::string& bytes) {
   codegen::Compiler* const compiler = library.open();
+  if (!compiler && library.memory_was_short())
+    return {Error(ErrorCode::out_of_memory, "host memory ran out: " + library.problem())};
   if (!compiler) return {MissingGenerator(library.problem())};
   Request request;
   const auto failed = [&](const std::string& reason) {

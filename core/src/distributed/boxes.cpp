@@ -117,7 +117,7 @@ Box all_of(const AnyArrayView& view) {
 }
 
 AnyArrayView rows_of(const AnyArrayView& view, const Rows& rows) {
-  return Open(view).sliced(rows.begin, rows.end);
+  return Open(view).sliced(0, rows.begin, rows.end, 1);
 }
 
 AnyArrayView flat(const AnyArrayView& view) {

@@ -6,6 +6,7 @@
 
 #include "distributed/boxes.hpp"
 #include "distributed/cut_check.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 
@@ -145,6 +146,7 @@ AnyArrayView AnyDistributed::own() const {
 }
 
 void AnyDistributed::check_own(const char* function, const AnyArrayView& elements) const {
+  if (!elements.contiguous()) detail::throw_strided(function);
   const std::int64_t expected = owned_box().size();
   if (elements.element() != element() || static_cast<std::int64_t>(elements.size()) != expected)
     throw Error(ErrorCode::invalid,
@@ -178,6 +180,7 @@ void AnyDistributed::check_whole(const char* function, const AnyArrayView& whole
     throw Error(ErrorCode::invalid, fmt::format("{}: the root is rank {}; the group has ranks 0 to {}",
                                                 function, root, world_->size() - 1));
   if (world_->rank() != root) return;
+  if (!whole.contiguous()) detail::throw_strided(function);
   const bool fits = whole.element() == element();
   std::vector<std::int64_t> found, wanted;
   for (std::size_t d = 0; d < whole.rank(); ++d) found.push_back(whole.extent(d));

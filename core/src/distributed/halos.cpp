@@ -97,8 +97,8 @@ namespace {
 /// for `borders` after both. The stream of the exchange waits for the work before the interior only. Drivers
 /// without host callbacks wait on the host in exchange(), so the interior is submitted first.
 template <class Part, class Borders>
-void overlap(const StreamRef& stream, DistributedList arrays, const std::function<void(Part)>& body,
-             const std::remove_cvref_t<Part>& interior, const Borders& borders) {
+void run_overlapped(const StreamRef& stream, DistributedList arrays, const std::function<void(Part)>& body,
+                    const std::remove_cvref_t<Part>& interior, const Borders& borders) {
   const StreamRef side = detail::SideStream::of(arrays.front(), stream);
   side.wait(stream);
   if (!interior.empty()) body(interior);
@@ -145,7 +145,7 @@ void overlap_exchange(const StreamRef& stream,
                         "takes rows; expected halos along the first dimension only. Give a body that "
                         "takes a Box",
                         array.halo(d), d));
-  overlap<Rows>(stream, list, body, first.interior(), first.borders());
+  run_overlapped<Rows>(stream, list, body, first.interior(), first.borders());
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -156,7 +156,7 @@ void detail::overlap_exchange_of_boxes(
   const DistributedList list(arrays.begin(), arrays.size());
   expect_the_same_pieces(list);
   const AnyDistributed& first = list.front();
-  overlap<const Box&>(stream, list, body, first.interior_box(), first.border_boxes());
+  run_overlapped<const Box&>(stream, list, body, first.interior_box(), first.border_boxes());
 } catch (...) {
   rethrow_as_error();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <weir/dlpack.hpp>
@@ -36,10 +35,11 @@ void describe(const AnyArrayView& array, Tensor& tensor, std::span<std::int64_t,
   if (element.shape != ElementType::Shape::scalar) shape[dimensions++] = element.rows;
   if (element.shape == ElementType::Shape::matrix) shape[dimensions++] = element.cols;
   std::int64_t stride = 1;
-  for (std::size_t d = dimensions; d-- > 0;) {
+  for (std::size_t d = dimensions; d-- > array.rank();) {
     strides[d] = stride;
-    stride *= std::max<std::int64_t>(shape[d], 1);
+    stride *= shape[d];
   }
+  for (std::size_t d = 0; d < array.rank(); ++d) strides[d] = array.stride(d);
   tensor.dimensions = static_cast<std::int32_t>(dimensions);
   tensor.type = data_type(element.scalar);
   tensor.shape = shape.data();
@@ -61,7 +61,7 @@ void order(detail::MemoryBlock& block, const Order& how) {
 
 template <class Managed>
 std::unique_ptr<Exported<Managed>> exported(const AnyArrayView& array, const Order& how) {
-  detail::MemoryBlock& block = detail::live(array);
+  detail::MemoryBlock& block = detail::live_or_strided(array);
   const DeviceName name = name_of(Device(&block.device));
   auto made = std::make_unique<Exported<Managed>>();
   Tensor& tensor = made->managed.tensor;

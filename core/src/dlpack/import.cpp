@@ -7,7 +7,6 @@
 #include <weir/dlpack.hpp>
 
 #include "dlpack/layout.hpp"
-#include "dlpack/strided_copy.hpp"
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 
@@ -60,9 +59,31 @@ weir_external_memory memory_at(std::uint32_t kind, std::uint64_t address, std::u
   return memory;
 }
 
-AnyArray borrow(StreamState& stream, const weir_external_memory& memory, ElementType element,
-                std::span<const std::int64_t> extents, const Deleter& deleter) {
-  return AnyArray::of_block(stream.device.memory.borrow(stream, memory, deleter), element, extents);
+/// The memory that the tensor's elements reach, as an array of this element type.
+AnyArray borrow(StreamState& stream, std::uint32_t kind, const Layout& layout, ElementType element,
+                const Deleter& deleter) {
+  const Layout::Range range = layout.range();
+  detail::MemoryBlock* const block =
+      stream.device.memory.borrow(stream, memory_at(kind, range.begin, range.bytes), deleter);
+  return AnyArray::of_block(block, layout.address - range.begin, element, layout.extents,
+                            std::span(layout.strides).first(layout.extents.size()));
+}
+
+/// Copies the elements component by component, because those of an element are not adjacent.
+void copy_components(const StreamRef& on, const AnyArrayView& to, const AnyArrayView& from,
+                     const Layout& layout) {
+  const std::size_t rank = layout.extents.size();
+  const ElementType scalar{to.element().scalar};
+  std::vector<std::int64_t> to_strides;
+  for (std::size_t d = 0; d < rank; ++d) to_strides.push_back(to.stride(d));
+  for (std::size_t c = 0; c < to.element().components(); ++c) {
+    const std::size_t columns = to.element().cols;
+    std::int64_t place = static_cast<std::int64_t>(c / columns) * layout.strides[rank];
+    if (columns > 1) place += static_cast<std::int64_t>(c % columns) * layout.strides[rank + 1];
+    to.with_strides(c * scalar.size(), scalar, layout.extents, to_strides)
+        .copy_from_array(on, from.with_strides(static_cast<std::uint64_t>(place) * scalar.size(), scalar,
+                                               layout.extents, std::span(layout.strides).first(rank)));
+  }
 }
 
 /// Host memory to a device that cannot use it. The tensor ends when the copy is done.
@@ -73,7 +94,7 @@ AnyArray upload(const StreamRef& on, const Layout& layout, ElementType element, 
     on.state()->device.memory.when_unused(deleter);
     return result;
   }
-  const auto gathered = std::make_shared<const std::vector<std::byte>>(gather_on_host(layout));
+  const auto gathered = std::make_shared<const std::vector<std::byte>>(layout.gathered());
   result.copy_from_bytes_async(on, *gathered);
   on.state()->device.memory.when_unused([gathered, deleter] { deleter(); });
   return result;
@@ -98,33 +119,29 @@ AnyArray import(const StreamRef& on, const Tensor& tensor, bool read_only, const
     if (!kind)
       refuse_copy(
           fmt::format("its memory is of the host and cannot be used by {}", stream.device.device_name()), "");
-    if (!layout.contiguous)
-      refuse_copy("its strides are not those of contiguous elements with the last index fastest",
+    if (!layout.adjacent)
+      refuse_copy("its strides put the components of an element apart",
+                  ", or make it contiguous in the library that made it");
+    if (!layout.apart)
+      refuse_copy("by its strides elements share memory",
                   ", or make it contiguous in the library that made it");
     if (read_only) refuse_copy("it is read-only, and kernels may write to arrays", "");
   }
   detail::throw_failure(stream);
   if (!kind) return upload(on, layout, element, deleter);
-  if (layout.contiguous && !read_only && copy != Copy::always)
-    return borrow(stream, memory_at(*kind, layout.address, layout.bytes()), element, layout.extents, deleter);
+  if (layout.adjacent && layout.apart && !read_only && copy != Copy::always)
+    return borrow(stream, *kind, layout, element, deleter);
 
   // Both arrays exist before the tensor is taken over, so that a failure leaves it with the caller.
   AnyArray result(on, element, layout.extents);
-  static constexpr ScalarType words[] = {ScalarType::u8, ScalarType::u16, ScalarType::u32, ScalarType::u64};
-  const ElementType word{words[std::countr_zero(layout.scalar_bytes)], ElementType::Shape::scalar, 1, 1};
-  const Layout::Range range = layout.range();
-  const std::int64_t reached[] = {static_cast<std::int64_t>(range.bytes / layout.scalar_bytes)};
   const auto armed = std::make_shared<bool>(false);
-  const AnyArray source =
-      borrow(stream, memory_at(*kind, range.begin, range.bytes), word, reached, [armed, deleter] {
-        if (*armed) deleter();
-      });
-  const std::int64_t written[] = {static_cast<std::int64_t>(layout.scalars)};
-  const AnyArrayView flat = result.reinterpreted(0, word, written);
-  if (layout.contiguous)
-    flat.copy_from_array(on, source);
+  const AnyArray source = borrow(stream, *kind, layout, element, [armed, deleter] {
+    if (*armed) deleter();
+  });
+  if (layout.adjacent)
+    result.copy_from_array(on, source);
   else
-    copy_strided(on, layout, source, flat);
+    copy_components(on, result, source, layout);
   *armed = true;
   return result;
 }

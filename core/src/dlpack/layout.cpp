@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
 
 namespace weir::dlpack {
 namespace {
@@ -60,12 +63,53 @@ DataType data_type(ScalarType scalar) noexcept {
   return {code, bits, 1};
 }
 
+namespace {
+
+/// Whether each stride is longer than all shorter ones reach together.
+bool are_apart(const Layout& layout) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;  // stride, last index
+  for (std::size_t d = 0; d < layout.shape.size(); ++d)
+    if (layout.shape[d] > 1) dimensions.emplace_back(std::abs(layout.strides[d]), layout.shape[d] - 1);
+  std::ranges::sort(dimensions);
+  std::int64_t reach = 0;
+  for (const auto& [stride, last] : dimensions) {
+    if (stride <= reach) return false;
+    reach += stride * last;
+  }
+  return true;
+}
+
+bool are_adjacent(const Layout& layout) {
+  std::int64_t expected = 1;
+  for (std::size_t d = layout.shape.size(); d-- > layout.extents.size(); expected *= layout.shape[d])
+    if (layout.strides[d] != expected) return false;
+  return true;
+}
+
+}  // namespace
+
 Layout::Range Layout::range() const noexcept {
   std::int64_t first = 0, last = 0;
   for (std::size_t d = 0; d < shape.size(); ++d)
     (strides[d] < 0 ? first : last) += strides[d] * (shape[d] - 1);
   return {address + static_cast<std::uint64_t>(first) * scalar_bytes,
           static_cast<std::uint64_t>(last - first + 1) * scalar_bytes};
+}
+
+std::vector<std::byte> Layout::gathered() const {
+  std::vector<std::byte> result(bytes());
+  std::byte* to = result.data();
+  const auto copy = [&](const auto& self, std::size_t dimension, std::uint64_t from) -> void {
+    if (dimension == shape.size()) {
+      std::memcpy(to, reinterpret_cast<const void*>(from), scalar_bytes);
+      to += scalar_bytes;
+      return;
+    }
+    for (std::int64_t i = 0; i < shape[dimension]; ++i)
+      self(self, dimension + 1, from + static_cast<std::uint64_t>(i * strides[dimension]) * scalar_bytes);
+  };
+  copy(copy, 0, address);
+  return result;
 }
 
 Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank) {
@@ -132,6 +176,9 @@ Layout check_layout(const Tensor& tensor, ElementType element, std::size_t rank)
         fmt::format("its shape ({}) and strides describe more bytes than any memory has; report it to the "
                     "author of the library that made it",
                     fmt::join(layout.shape, ", ")));
+
+  layout.adjacent = are_adjacent(layout);
+  layout.apart = are_apart(layout);
 
   if (!tensor.data)
     refuse(fmt::format(

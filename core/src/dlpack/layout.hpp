@@ -26,6 +26,8 @@ struct Layout {
   std::uint64_t scalars = 0;
   std::uint64_t scalar_bytes = 0;
   bool contiguous = false;
+  bool adjacent = true;  ///< the components of an element
+  bool apart = true;     ///< the elements are known to share no bytes
 
   std::uint64_t bytes() const noexcept { return scalars * scalar_bytes; }
   /// The first byte that any index reaches, and the bytes up to the end of the last one. Only with scalars.
@@ -33,6 +35,8 @@ struct Layout {
     std::uint64_t begin, bytes;
   };
   Range range() const noexcept;
+  /// The scalars in row-major order, of a tensor in host memory.
+  std::vector<std::byte> gathered() const;
 };
 
 /// Throws Error{invalid} for a tensor that is malformed or holds other elements or dimensions.

@@ -37,7 +37,8 @@ Choice chosen(const Handle& index, std::size_t count, std::size_t first, std::si
 
 Choice choose_component(const ComponentIndex& index, std::size_t components) {
   if (!index.is_traced) return fixed(index.constant, components, index.where);
-  Trace::current("a component of a Vec", index.where).check_component(index, components, "component");
+  Trace::current("a component of a Vec", index.where)
+      .check_index(index.traced, components, "the component is outside the Vec or Mat", index.where);
   return chosen(index.traced, components, 0, 1);
 }
 
@@ -48,8 +49,9 @@ Choice choose_entry(const ComponentIndex& row, const ComponentIndex& column, std
         column.constant < columns && row.constant < rows ? row.constant * columns + column.constant : outside,
         rows * columns, column.where);
   Trace& trace = Trace::current("an entry of a Mat", column.where);
-  if (row.is_traced) trace.check_component(row, rows, "row");
-  if (column.is_traced) trace.check_component(column, columns, "column");
+  if (row.is_traced) trace.check_index(row.traced, rows, "the row is outside the Vec or Mat", row.where);
+  if (column.is_traced)
+    trace.check_index(column.traced, columns, "the column is outside the Vec or Mat", column.where);
   if (!row.is_traced)
     return chosen(column.traced, columns, inside(row.constant, rows, row.where) * columns, 1);
   if (!column.is_traced)
@@ -68,18 +70,18 @@ Handle emit_chosen(const Handle* components, const Choice& choice, ScalarType ty
       choice, type, [&](std::size_t i) { return components[choice.first + i * choice.stride]; }, where);
 }
 
-void Trace::check_component(const ComponentIndex& index, std::size_t count, std::string_view what) {
+void Trace::check_index(const Handle& index, std::uint64_t count, const std::string& what,
+                        const Where& where) {
   if (!kernel_.options.check_bounds) return;
-  const Handle zero = constant(ScalarType::i64, 0, index.where);
-  const Handle end = constant(ScalarType::i64, count, index.where);
-  const Handle low = operation(ir::Op::ge, ScalarType::boolean, {index.traced, zero}, index.where);
-  const Handle high = operation(ir::Op::lt, ScalarType::boolean, {index.traced, end}, index.where);
-  const Handle holds = operation(ir::Op::bit_and, ScalarType::boolean, {low, high}, index.where);
+  const Handle zero = constant(ScalarType::i64, 0, where);
+  const Handle end = constant(ScalarType::i64, count, where);
+  const Handle low = operation(ir::Op::ge, ScalarType::boolean, {index, zero}, where);
+  const Handle high = operation(ir::Op::lt, ScalarType::boolean, {index, end}, where);
+  const Handle holds = operation(ir::Op::bit_and, ScalarType::boolean, {low, high}, where);
   ir::Statement assertion = statement_of(ir::Op::assert_);
-  assertion.operands = {use(holds, index.where)};
-  assertion.index = add_string("the " + std::string(what) + " is outside the Vec or Mat: it must be 0 to " +
-                               std::to_string(count - 1));
-  append(std::move(assertion), index.where);
+  assertion.operands = {use(holds, where)};
+  assertion.index = add_string(what + ": it must be 0 to " + std::to_string(count - 1));
+  append(std::move(assertion), where);
 }
 
 Handle Trace::is_component(const Choice& choice, std::size_t i, const Where& where) {

@@ -13,6 +13,15 @@ Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, 
   return Trace::current("Shared", where).make_local(type, components, count, where, ir::Op::shared);
 }
 
+void emit_dimension_check(const Handle& index, std::uint64_t extent, std::size_t dimension, Where where) {
+  static constexpr const char* ordinals[] = {"first", "second", "third", "fourth"};
+  Trace::current("Shared", where)
+      .check_index(
+          index, extent,
+          "an index is outside the " + std::string(ordinals[dimension]) + " dimension of a Shared array",
+          where);
+}
+
 void emit_barrier(std::uint32_t width, Where where) {
   ir::Statement barrier = statement_of(ir::Op::barrier);
   barrier.immediate = width;

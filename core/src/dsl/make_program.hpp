@@ -3,6 +3,7 @@
 // kernel language does not depend on the runtime.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "ir/ir.hpp"
@@ -13,4 +14,10 @@ class Program;
 /// Plans a verified kernel and makes a launchable Program of it. Throws Error{kernel} when it cannot be
 /// planned. `structs` are the struct arrays among its parameters.
 Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs = {});
+
+namespace detail {
+/// Whether WEIR_DEBUG, a list of kernels separated by commas, has the name or `*`. Names that no kernel has
+/// had are printed when the process ends.
+bool is_named_for_debugging(std::string_view kernel);
+}  // namespace detail
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
+#include "dsl/make_program.hpp"
 #include "dsl/names.hpp"
 #include "foreign_text.hpp"
 #include "ir/verifier.hpp"
@@ -40,9 +41,15 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
     throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
   }
   kernel_.name = source.name;
-  kernel_.options = {
-      source.fast_math,     source.check_bounds,        !source.fusion, !source.phases, !source.concurrency,
-      source.deterministic, source.min_resident_threads};
+  // Where the interpreter runs the kernel, it checks all indices.
+  const bool checks = source.check_bounds || source.debug || is_named_for_debugging(kernel_.name);
+  kernel_.options = {source.fast_math,
+                     checks,
+                     !source.fusion,
+                     !source.phases,
+                     !source.concurrency,
+                     source.deterministic,
+                     source.min_resident_threads};
   id_ = remember_kernel(kernel_.name, where_);
   current_trace = this;
 }

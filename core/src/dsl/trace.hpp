@@ -80,8 +80,9 @@ class Trace {
                  const Where& where);
 
   // Components chosen at run time
-  /// With check_bounds, asserts that the index is below `count`; `what` names the index in the message.
-  void check_component(const ComponentIndex& index, std::size_t count, std::string_view what);
+  /// If the kernel checks bounds, asserts that an index is below `count`. `what` begins the
+  /// message: "the row is outside the Vec or Mat".
+  void check_index(const Handle& index, std::uint64_t count, const std::string& what, const Where& where);
   /// The chosen one of the values component(0), component(1), ...; the first if the index is outside.
   template <class F>
   Handle choose(const Choice& choice, ScalarType type, F&& component, const Where& where) {

@@ -33,11 +33,6 @@ std::vector<std::int64_t> numbers(const Machine& machine, const Statement& s, st
   return all;
 }
 
-std::string place(const ir::Kernel& kernel, const Machine& machine, const Statement& s) {
-  const std::string at = tuple(numbers(machine, s, machine.arguments().arrays[s.index].extents.size()));
-  return kernel.parameters[s.index].name + at;
-}
-
 /// The indices of iteration `number` of the loop that runs.
 std::vector<std::int64_t> indices_of(const Machine& machine, std::uint64_t number) {
   const Statement& loop = *machine.iteration().loop;
@@ -94,6 +89,18 @@ std::string describe(const ir::Kernel& kernel, const Machine& machine, const Sta
 
 }  // namespace
 
+std::vector<std::int64_t> Checks::indices(const Machine& machine, const Statement& s) const {
+  return numbers(machine, s, machine.arguments().arrays[s.index].extents.size());
+}
+
+std::string Checks::element(const Machine& machine, const Statement& s) const {
+  const std::string at = tuple(indices(machine, s));
+  const bool member = std::ranges::any_of(
+      structs_, [&](const ir::StructParameter& array) { return array.has_member(s.index); });
+  if (member) return at + " of " + ir::describe_array(kernel_, structs_, s.index);
+  return kernel_.parameters[s.index].name + at;
+}
+
 void Checks::stop(const Machine& machine, const Statement& s, std::string problem) const {
   const Iteration& iteration = machine.iteration();
   if (iteration.loop) problem += ", in the iteration " + tuple(iteration.indices);
@@ -135,7 +142,7 @@ void Checks::access(const Machine& machine, const Statement& s, Access access, s
   if (access != Access::write) check_initialised(machine, s, memory, at);
   if (!machine.iteration().loop) return;
   Uses& uses = uses_of(machine.iteration(), std::uint64_t{memory} << 48 | at);
-  check_race(machine, s, access, uses, [&] { return place(kernel_, machine, s); });
+  check_race(machine, s, access, uses, [&] { return element(machine, s); });
 }
 
 void Checks::shared_access(const Machine& machine, const Statement& s, Access access, std::size_t index) {
@@ -195,7 +202,7 @@ void Checks::check_initialised(const Machine& machine, const Statement& s, std::
   const std::uint64_t words[] = {unwritten_word, unwritten_word};
   const std::byte* expected = reinterpret_cast<const std::byte*>(words) + from % 8;
   if (std::memcmp(bytes.data() + from, expected, count) == 0)
-    stop(machine, s, "element " + place(kernel_, machine, s) + " is read before anything has written it");
+    stop(machine, s, "element " + element(machine, s) + " is read before anything has written it");
 }
 
 void Checks::check_race(const Machine& machine, const Statement& s, Access access, Uses& uses,

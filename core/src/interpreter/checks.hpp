@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "interpreter/observer.hpp"
 #include "ir/struct_parameter.hpp"
@@ -47,7 +48,13 @@ class Checks : public Observer {
   void computed(const Machine& machine, const ir::Statement& s, std::span<const ScalarType> types,
                 std::span<const std::uint64_t> operands, std::uint64_t bits) override;
 
+ protected:
+  /// The indices of an access to an array, as the program wrote them.
+  virtual std::vector<std::int64_t> indices(const Machine& machine, const ir::Statement& s) const;
+
  private:
+  /// "x(3, 4)", "(3) of member 2 of the struct array 'p'".
+  std::string element(const Machine& machine, const ir::Statement& s) const;
   /// An access by an iteration, counted from 1; 0 for none.
   struct Use {
     std::uint32_t iteration = 0;

@@ -163,9 +163,9 @@ class Conflicts {
         {*writer.use.written,
          what + " is written in this stream_parallel block and " + verb + " in another one at " +
              ir::describe(kernel, at) +
-             "; blocks of one region run at the same time. Move one of them out of the region, or "
-             "write stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is "
-             "meant"});
+             "; blocks of one region run at the same time. Put one of them into a stream_region "
+             "of its own, or write stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) "
+             "if this is meant"});
   }
 
   // Two parameters written on both sides are checked once.

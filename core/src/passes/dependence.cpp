@@ -2,6 +2,8 @@
 #include "passes/dependence.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "ir/verifier.hpp"
 
@@ -64,6 +66,9 @@ class Equations {
     cancel(left, right);
     const std::uint64_t distance = a.constant - b.constant;
     if (left.empty() && right.empty()) return distance != 0 ? Solution::never : Solution::nothing;
+    if (distance % common_factor(left, right) != 0) return Solution::never;
+    const LinearForm one{left, a.constant}, other{right, b.constant};
+    if (is_below(one, other) || is_below(other, one)) return Solution::never;
     if (distance != 0 || left.size() != 1 || right.size() != 1) return Solution::nothing;
     if (forms_.is_invariant(left[0].symbol) || forms_.is_invariant(right[0].symbol)) return Solution::nothing;
     if (left[0].factor != right[0].factor || !is_injective(left[0], right[0])) return Solution::nothing;
@@ -84,6 +89,65 @@ class Equations {
       right.erase(same);
       return true;
     });
+  }
+
+  // The largest power of two that divides all factors, and so the difference of both sums modulo 2^64.
+  static std::uint64_t common_factor(const std::vector<Term>& left, const std::vector<Term>& right) {
+    std::uint64_t factors = 0;
+    for (const std::vector<Term>* const side : {&left, &right})
+      for (const Term& term : *side) factors |= term.factor;
+    return factors & (~factors + 1);
+  }
+
+  // Whether each value of `low` is below each value of `high`, which are sums of loop indices and of values
+  // that do not change during the launch. Sums of few small multiples do not wrap where an array has the
+  // element.
+  bool is_below(const LinearForm& low, const LinearForm& high) const {
+    const std::optional<LinearForm> greatest = extreme(low, true), least = extreme(high, false);
+    if (!greatest || !least) return false;
+    const LinearForm gap = sum(*least, *greatest, minus_one);
+    // Each loop has an iteration that makes the access: its bounds are at least 1 apart.
+    std::vector<LinearForm> not_negative;
+    for (const LinearForm* const side : {&low, &high})
+      for (const Term& term : side->terms)
+        if (forms_.is_loop_index(term.symbol)) {
+          const LinearForms::Range& range = forms_.range(term.symbol);
+          not_negative.push_back(sum(sum(range.high, range.low, minus_one), {{}, 1}, minus_one));
+        }
+    return is_positive(gap, not_negative);
+  }
+
+  // Whether the sum is positive, with multiples of some that are not negative taken away.
+  static bool is_positive(const LinearForm& gap, std::span<const LinearForm> not_negative) {
+    if (gap.terms.empty()) {
+      const auto constant = static_cast<std::int64_t>(gap.constant);
+      return constant > 0 && constant < limit;
+    }
+    if (not_negative.empty()) return false;
+    for (std::uint64_t times = 0; times <= 2; ++times)
+      if (is_positive(sum(gap, not_negative[0], ~times + 1), not_negative.subspan(1))) return true;
+    return false;
+  }
+
+  // The greatest or the least value of a sum over the iterations of its loops, from values that do not change
+  // during the launch.
+  std::optional<LinearForm> extreme(const LinearForm& of, bool greatest) const {
+    LinearForm result{{}, of.constant};
+    for (const Term& term : of.terms) {
+      const bool negated = term.factor == minus_one;
+      if (forms_.is_loop_index(term.symbol) && (term.factor == 1 || negated)) {
+        const LinearForms::Range& range = forms_.range(term.symbol);
+        const bool high = greatest != negated;
+        result = sum(result, high ? sum(range.high, {{}, 1}, minus_one) : range.low, term.factor);
+      } else {
+        result = sum(result, {{{term.symbol, 1}}, 0}, term.factor);
+      }
+    }
+    const auto is_small = [](std::uint64_t number) { return number + limit < 2 * limit; };
+    if (!is_small(result.constant)) return std::nullopt;
+    for (const Term& term : result.terms)
+      if (!forms_.is_invariant(term.symbol) || !is_small(term.factor)) return std::nullopt;
+    return result;
   }
 
   // Whether the loops of two indices run over ranges of which the one ends where the other begins, or
@@ -107,6 +171,9 @@ class Equations {
     return known_.index32 && forms_.is_loop_index(a.symbol) && forms_.is_loop_index(b.symbol) &&
            value > -(std::int64_t{1} << 30) && value < std::int64_t{1} << 30;
   }
+
+  static constexpr std::uint64_t minus_one = ~std::uint64_t{0};
+  static constexpr std::int64_t limit = std::int64_t{1} << 31;
 
   const LinearForms& forms_;
   const FusionAssumptions& known_;

@@ -19,6 +19,14 @@ bool is_wide(ScalarType type) {
   return type == ScalarType::i64 || type == ScalarType::u64;
 }
 
+LinearForm number(std::uint64_t value) {
+  LinearForm form;
+  form.constant = value;
+  return form;
+}
+
+}  // namespace
+
 LinearForm sum(const LinearForm& a, const LinearForm& b, std::uint64_t factor) {
   LinearForm out;
   out.constant = a.constant + factor * b.constant;
@@ -37,14 +45,6 @@ LinearForm sum(const LinearForm& a, const LinearForm& b, std::uint64_t factor) {
   }
   return out;
 }
-
-LinearForm number(std::uint64_t value) {
-  LinearForm form;
-  form.constant = value;
-  return form;
-}
-
-}  // namespace
 
 LinearForms::LinearForms(const ir::Block& body, std::uint32_t value_count)
     : forms_(value_count), types_(value_count, ScalarType::i64), used_(value_count, false) {

@@ -24,6 +24,9 @@ struct LinearForm {
   friend bool operator==(const LinearForm&, const LinearForm&) = default;
 };
 
+/// a + factor * b
+LinearForm sum(const LinearForm& a, const LinearForm& b, std::uint64_t factor);
+
 /// The forms of all values of a verified kernel, or of a task of one. Equal forms mean equal values if their
 /// symbols have equal values. An operation without side effects on equal operands is one symbol at all its
 /// places. The kernel must not change while this is used.

@@ -2,15 +2,14 @@
 #include "passes/place_members.hpp"
 
 #include <bit>
-#include <string>
-#include <utility>
+
+#include "passes/index_writer.hpp"
 
 namespace weir::passes {
 
 namespace {
 
 using detail::StructMember;
-using ir::Block;
 using ir::Op;
 using ir::Statement;
 using ir::ValueId;
@@ -36,11 +35,11 @@ PlacedMember placed(const ir::StructParameter& array, const Layout& layout, std:
   return result;
 }
 
-class Placement {
+class MemberPlacement {
  public:
-  Placement(ir::Kernel& kernel, std::span<const ir::StructParameter> structs, std::span<const Layout> layouts,
-            bool check)
-      : kernel_(kernel), members_(kernel.parameters.size()), check_(check) {
+  MemberPlacement(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
+                  std::span<const Layout> layouts, bool check)
+      : kernel_(kernel), write_(kernel), members_(kernel.parameters.size()), check_(check) {
     for (std::size_t s = 0; s < structs.size(); ++s) {
       if (layouts[s].kind() == Layout::Kind::arrays) continue;
       for (std::size_t m = 0; m < structs[s].members.size(); ++m) {
@@ -53,94 +52,56 @@ class Placement {
     }
   }
 
-  void block(Block& block) {
-    std::vector<Statement> statements = std::exchange(block.statements, {});
-    for (Statement& s : statements) {
-      for (Block& body : s.bodies) this->block(body);
-      out_ = &block.statements;
-      location_ = s.location;
-      if ((s.op == Op::load || s.op == Op::store || s.op == Op::atomic) && members_[s.index].array)
-        access(s, members_[s.index]);
-      block.statements.push_back(std::move(s));
-    }
+  void run() {
+    write_.each(kernel_.body, [&](Statement& s) {
+      if (is_access(s) && members_[s.index].array) access(s, members_[s.index]);
+    });
   }
 
  private:
   void access(Statement& s, const PlacedMember& place) {
     const StructMember& member = *place.member;
     ValueId row = s.operands[0];
-    ValueId scalar = constant(place.offset + s.component);
+    ValueId scalar = write_.constant(place.offset + s.component);
     if (place.block_length != 0) {
-      if (check_) check(row, size_of_array(*place.array), place, s.index);
-      const ValueId in_block = operation(Op::bit_and, row, constant(place.block_length - 1));
-      row = operation(Op::shr, row, constant(std::countr_zero(place.block_length)));
-      scalar = add(scalar, in_block, member.count() * member.element.components());
+      if (check_) check(row, write_.argument(place.array->first), place, s.index);
+      const ValueId in_block = write_.operation(Op::bit_and, row, write_.constant(place.block_length - 1));
+      row = write_.operation(Op::shr, row, write_.constant(std::countr_zero(place.block_length)));
+      scalar = write_.add(scalar, in_block, write_.constant(member.count() * member.element.components()));
     }
     for (std::size_t d = 0; d < member.rank; ++d) {
       const ValueId index = s.operands[1 + d];
-      if (check_) check(index, constant(member.extents[d]), place, s.index);
-      scalar = add(scalar, index, place.strides[d]);
+      if (check_) check(index, write_.constant(member.extents[d]), place, s.index);
+      scalar = write_.add(scalar, index, write_.constant(place.strides[d]));
     }
-    s.component = 0;
-    std::vector<ValueId> operands{row, scalar};
-    operands.insert(operands.end(), s.operands.begin() + 1 + member.rank, s.operands.end());
-    s.operands = std::move(operands);
-  }
-
-  ValueId add(ValueId sum, ValueId index, std::uint64_t stride) {
-    return operation(Op::add, sum, operation(Op::mul, index, constant(stride)));
+    IndexWriter::replace_indices(s, 1 + member.rank, {row, scalar});
   }
 
   void check(ValueId index, ValueId size, const PlacedMember& place, std::uint32_t parameter) {
-    const ValueId low = operation(Op::ge, index, constant(0), ScalarType::boolean);
-    const ValueId high = operation(Op::lt, index, size, ScalarType::boolean);
-    Statement assertion = statement(Op::assert_, ScalarType::boolean);
-    assertion.operands = {operation(Op::bit_and, low, high, ScalarType::boolean)};
-    assertion.index = static_cast<std::uint32_t>(kernel_.strings.size());
-    kernel_.strings.push_back("an index is outside " + place.array->describe_member(kernel_, parameter));
-    out_->push_back(std::move(assertion));
-  }
-
-  ValueId size_of_array(const ir::StructParameter& array) {
-    Statement size = statement(Op::argument, ScalarType::i64);
-    size.index = array.first;
-    return append(std::move(size));
-  }
-  ValueId constant(std::uint64_t value) {
-    Statement s = statement(Op::constant, ScalarType::i64);
-    s.immediate = value;
-    return append(std::move(s));
-  }
-  ValueId operation(Op op, ValueId a, ValueId b, ScalarType type = ScalarType::i64) {
-    Statement s = statement(op, type);
-    s.operands = {a, b};
-    return append(std::move(s));
-  }
-  Statement statement(Op op, ScalarType type) const {
-    Statement s{};
-    s.op = op;
-    s.type = type;
-    s.location = location_;
-    return s;
-  }
-  ValueId append(Statement s) {
-    s.result = kernel_.value_count++;
-    out_->push_back(std::move(s));
-    return out_->back().result;
+    write_.check(index, size, "an index is outside " + place.array->describe_member(kernel_, parameter));
   }
 
   ir::Kernel& kernel_;
+  IndexWriter write_;
   std::vector<PlacedMember> members_;  // by parameter
   bool check_;
-  std::vector<Statement>* out_ = nullptr;
-  ir::Location location_;
 };
 
 }  // namespace
 
+std::vector<std::int64_t> member_indices(const ir::StructParameter& array, const Layout& layout,
+                                         std::size_t number, std::vector<std::int64_t> placed) {
+  if (layout.kind() == Layout::Kind::arrays) return placed;
+  if (layout.kind() == Layout::Kind::structs) return {placed[0]};
+  const PlacedMember member = passes::placed(array, layout, number);
+  const auto scalars =
+      static_cast<std::int64_t>(member.member->count() * member.member->element.components());
+  return {placed[0] * member.block_length + (placed[1] - static_cast<std::int64_t>(member.offset)) / scalars};
+}
+
 void place_members(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
                    std::span<const Layout> layouts, bool check) {
-  Placement(kernel, structs, layouts, check).block(kernel.body);
+  MemberPlacement(kernel, structs, layouts, check).run();
 }
 
 }  // namespace weir::passes

@@ -2,7 +2,9 @@
 // Kernels over struct arrays of any layout, from the kernel over one array for each member.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 #include <weir/struct_layout.hpp>
 
 #include "ir/ir.hpp"
@@ -17,5 +19,10 @@ namespace weir::passes {
 /// new arrays do not limit.
 void place_members(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
                    std::span<const Layout> layouts, bool check);
+
+/// The indices that the program wrote for member `number`, whose row and scalar `placed` has. Those of fixed
+/// arrays are left out, unless the layout is Layout::struct_of_arrays() and `placed` are the indices.
+std::vector<std::int64_t> member_indices(const ir::StructParameter& array, const Layout& layout,
+                                         std::size_t number, std::vector<std::int64_t> placed);
 
 }  // namespace weir::passes

@@ -62,18 +62,23 @@ bool is_private(int file) noexcept {
   return fstat(file, &info) == 0 && info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/// Creates the folder and its missing parents, for this user only.
+/// Creates the folder and its missing parents, for this user only. The parent must be private, too: where
+/// Weir's core keeps no code, this driver keeps none.
 int open_folder(bool create) {
   const std::filesystem::path path = folder();
   if (path.empty()) return -1;
   if (create) {
     std::filesystem::path made;
-    for (const auto& part : path) {
+    for (const auto& part : path.parent_path()) {
       made /= part;
       mkdir(made.c_str(), 0700);
     }
   }
-  const int opened = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  const File parent(open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent || !is_private(parent.get())) return -1;
+  if (create) mkdirat(parent.get(), path.filename().c_str(), 0700);
+  const int opened =
+      openat(parent.get(), path.filename().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (opened >= 0 && !is_private(opened)) {
     close(opened);
     return -1;

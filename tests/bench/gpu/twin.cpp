@@ -31,6 +31,7 @@ const Twin& twin() {
     find(all.nbody, "twin_nbody");
     find(all.solve, "twin_solve");
     find(all.histogram, "twin_histogram");
+    find(all.product, "twin_product");
     find(all.sort, "twin_sort");
     find(all.sort_by_key, "twin_sort_by_key");
     find(all.exclusive_scan, "twin_exclusive_scan");

@@ -393,3 +393,48 @@ TWIN twin_histogram(int variant, unsigned* histogram, const unsigned* keys, long
     histogram_global<<<shape.grid, shape.block, 0, stream>>>(histogram, four, n / 4, bins - 1);
   return cudaGetLastError();
 }
+
+// A product of square matrices by blocks of 64 x 64 elements: 256 threads with 4 x 4 elements each, and tiles
+// of 64 x 16 in shared memory.
+namespace {
+
+constexpr int product_tile = 64, product_depth = 16, product_each = 4;
+
+__global__ void product_kernel(float* __restrict__ c, const float* __restrict__ a,
+                               const float* __restrict__ b, int n) {
+  __shared__ float tile_a[product_depth][product_tile], tile_b[product_depth][product_tile];
+  const int ti = threadIdx.y, tj = threadIdx.x, thread = ti * 16 + tj;
+  const int row = blockIdx.y * product_tile, column = blockIdx.x * product_tile;
+  float sum[product_each][product_each] = {};
+  for (int k0 = 0; k0 < n; k0 += product_depth) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int e = thread + 256 * r;
+      tile_a[e % 16][e / 16] = a[static_cast<long>(row + e / 16) * n + k0 + e % 16];
+      tile_b[e / 64][e % 64] = b[static_cast<long>(k0 + e / 64) * n + column + e % 64];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < product_depth; ++k)
+#pragma unroll
+      for (int u = 0; u < product_each; ++u)
+#pragma unroll
+        for (int v = 0; v < product_each; ++v)
+          sum[u][v] = fmaf(tile_a[k][ti * 4 + u], tile_b[k][tj * 4 + v], sum[u][v]);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int u = 0; u < product_each; ++u)
+#pragma unroll
+    for (int v = 0; v < product_each; ++v)
+      c[static_cast<long>(row + ti * 4 + u) * n + column + tj * 4 + v] = sum[u][v];
+}
+
+}  // namespace
+
+TWIN twin_product(int variant, float* c, const float* a, const float* b, int n, cudaStream_t stream) {
+  if (variant > 0) return -1;
+  const auto blocks = static_cast<unsigned>(n / product_tile);
+  product_kernel<<<dim3(blocks, blocks), dim3(16, 16), 0, stream>>>(c, a, b, n);
+  return cudaGetLastError();
+}

@@ -18,6 +18,7 @@ struct Twin {
   int (*nbody)(int, CUdeviceptr, CUdeviceptr, int, float, CUstream);
   int (*solve)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
   int (*histogram)(int, CUdeviceptr, CUdeviceptr, long, unsigned, CUstream);
+  int (*product)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, int, CUstream);
   int (*sort)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
   int (*sort_by_key)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long,
                      CUstream);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other kernels: a stencil, all pairs of bodies, small systems of equations, counting.
+#include <deque>
+
 #include "against_twin.hpp"
 #include "kernels.hpp"
 
@@ -146,12 +148,74 @@ void add_counting(const char* name, unsigned bins) {
        .samples = 21});
 }
 
+// As product_kernel of twin.cu.
+using ProductKernel = Kernel<void(View<const float, 2>, View<const float, 2>, View<float, 2>)>;
+
+const ProductKernel& product() {
+  constexpr std::int64_t tile = 64, depth = 16, each = 4;
+  static const ProductKernel kernel{
+      "product", [](View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+        group_for(groups(c.extent(0) / tile, c.extent(1) / tile), threads<16, 16>,
+                  [&](Index gi, Index gj, Index ti, Index tj) {
+                    Shared<float, depth, tile> tile_a, tile_b;
+                    const Index row = gi * tile, column = gj * tile, thread = ti * 16 + tj;
+                    std::deque<Var<float>> sum;
+                    for (std::int64_t k = 0; k < each * each; ++k) sum.emplace_back(0.0f);
+                    for_(0, a.extent(1), depth, [&](Index k0) {
+                      for (std::int64_t r = 0; r < 4; ++r) {
+                        const Index e = thread + 256 * r;
+                        tile_a(e % 16, e / 16) = a(row + e / 16, k0 + e % 16);
+                        tile_b(e / 64, e % 64) = b(k0 + e / 64, column + e % 64);
+                      }
+                      barrier();
+                      for (std::int64_t k = 0; k < depth; ++k)
+                        for (std::int64_t u = 0; u < each; ++u)
+                          for (std::int64_t v = 0; v < each; ++v) {
+                            Var<float>& own = sum[std::size_t(u * each + v)];
+                            own = fma(tile_a(k, ti * 4 + u), tile_b(k, tj * 4 + v), own);
+                          }
+                      barrier();
+                    });
+                    for (std::int64_t u = 0; u < each; ++u)
+                      for (std::int64_t v = 0; v < each; ++v)
+                        c(row + ti * 4 + u, column + tj * 4 + v) = sum[std::size_t(u * each + v)];
+                  });
+      }};
+  return kernel;
+}
+
+void add_product() {
+  add({.name = "matrix_product_by_groups_4096",
+       .peer = "nvcc -O3",
+       .bar = at_least<950>(),
+       .prepare =
+           [] {
+             constexpr int n = 4096;
+             struct State {
+               Array<float, 2> a = device().array<float>(n, n), b = device().array<float>(n, n),
+                               ours = device().array<float>(n, n), theirs = device().array<float>(n, n);
+             };
+             auto state = std::make_shared<State>();
+             fill_random(state->a.flat());
+             fill_random(state->b.flat());
+             return sides(
+                 2, [=](const Stream& s) { product()(s, state->a, state->b, state->ours); },
+                 [=, c = state->theirs.device_address(), a = state->a.device_address(),
+                  b = state->b.device_address()](int v, CUstream s) {
+                   return twin().product(v, c, a, b, n, s);
+                 },
+                 [=] { expect_equal(state->ours.flat(), state->theirs.flat(), 1e-6, "product"); });
+           },
+       .samples = 11});
+}
+
 }  // namespace
 
 void add_kernel_cases() {
   add_stencil();
   add_nbody();
   add_solve();
+  add_product();
   add_counting("histogram_256_bins", 256);
   add_counting("histogram_1_Mi_bins", 1 << 20);
 }

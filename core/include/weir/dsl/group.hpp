@@ -109,7 +109,7 @@ class Shared {
   Element<T> operator[](const detail::Subscript& index) const {
     static_assert(sizeof...(N) == 1, "name all indices: s(i, j)");
     detail::check_local_index(index, count, "the Shared");
-    return element(index.handle());
+    return element(index.handle(), index.where());
   }
   Element<T> operator()(const detail::Subscript& i) const { return at({&i}); }
   Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j) const { return at({&i, &j}); }
@@ -133,6 +133,8 @@ class Shared {
       const detail::Where where = indices[d]->where();
       detail::check_local_index(*indices[d], extents[d], "this dimension of the Shared");
       const detail::Handle index = indices[d]->handle();
+      // The position alone may lie inside although an index does not.
+      if (Count > 1 && !indices[d]->constant()) detail::emit_dimension_check(index, extents[d], d, where);
       const auto row = [&] {
         const detail::Handle factors[] = {position,
                                           detail::emit_constant(ScalarType::i64, extents[d], where)};
@@ -141,12 +143,13 @@ class Shared {
       };
       position = d == 0 ? index : row();
     }
-    return element(position);
+    return element(position, indices[0]->where());
   }
-  Element<T> element(const detail::Handle& index) const {
+  Element<T> element(const detail::Handle& index, const detail::Where& where) const {
     detail::Place place = place_;
     place.rank = 1;
     place.index[0] = index;
+    place.where = where;
     return detail::Access::element<T>(place);
   }
 

@@ -20,6 +20,7 @@ struct StructPlace {
   std::uint32_t offset = 0;  ///< of the part, with index 0 in each array around it, in bytes
   std::uint8_t rank = 0;     ///< number of indices
   Handle index[max_rank];
+  Where where;  ///< of the index of the struct
 
   StructPlace part(std::uint32_t bytes) const noexcept {
     StructPlace place = *this;
@@ -42,6 +43,7 @@ struct StructPlace {
     }
     place.rank = rank;
     for (std::size_t d = 0; d < rank; ++d) place.index[d] = index[d];
+    place.where = where;
     return place;
   }
 };
@@ -316,7 +318,8 @@ class View<T, 1> {
     return size();
   }
   Element<T> operator[](const detail::Subscript& i) const {
-    detail::StructPlace place{&detail::struct_type<std::remove_const_t<T>>(), trace_, first_, 0, 1, {}};
+    detail::StructPlace place{
+        &detail::struct_type<std::remove_const_t<T>>(), trace_, first_, 0, 1, {}, i.where()};
     place.index[0] = i.handle();
     return Element<T>(place);
   }

@@ -59,6 +59,7 @@ struct Place {
   std::uint8_t component = 0;  ///< first component of the accessed part
   Handle index[max_rank];
   Choice choice;  ///< of a part whose component is chosen at run time; its `first` is in `component`
+  Where where;    ///< of its first index; without a line if it has none
 };
 
 /// Half-open range of a loop.
@@ -153,6 +154,10 @@ WEIR_API void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, H
 WEIR_API void open_group(Scope& scope, const Bounds* bounds, std::size_t groups, const std::uint64_t* extents,
                          std::size_t threads, Handle* indices, Where where);
 WEIR_API Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, Where where);
+/// If the kernel checks bounds or is debugged, asserts that the index of a dimension of a Shared is below
+/// `extent`.
+WEIR_API void emit_dimension_check(const Handle& index, std::uint64_t extent, std::size_t dimension,
+                                   Where where);
 /// `width`: of the sub-groups that wait; 0 for the whole group.
 WEIR_API void emit_barrier(std::uint32_t width, Where where);
 /// Component by component: the value that the lane of the thread's sub-group of `width` threads passed.
@@ -216,6 +221,7 @@ struct KernelSource {
   std::string_view name;
   bool fast_math = false;
   bool check_bounds = false;
+  bool debug = false;
   bool fusion = true;
   bool phases = true;
   bool concurrency = true;

@@ -217,7 +217,8 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
     return static_cast<Element&&>(*this);
   }
   Element&& operator=(Element&& from) && {
-    write(detail::Operand<value_type>(static_cast<Element&&>(from), {}));
+    const detail::Where where = from.place_.where;
+    write(detail::Operand<value_type>(static_cast<Element&&>(from), where));
     return static_cast<Element&&>(*this);
   }
   template <detail::Traced E>
@@ -345,6 +346,7 @@ class LocalArray {
     detail::Place place = place_;
     place.rank = 1;
     place.index[0] = index.handle();
+    place.where = index.where();
     return detail::Access::element<T>(place);
   }
 

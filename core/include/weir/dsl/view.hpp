@@ -111,6 +111,7 @@ class View {
     place.id = parameter_;
     place.rank = static_cast<std::uint8_t>(count);
     for (std::size_t d = 0; d < count; ++d) place.index[d] = indices.at[d]->handle();
+    if (count > 0) place.where = indices.at[0]->where();
     return detail::Access::element<T>(place);
   }
   Index rest_size(std::size_t dimension, detail::Where where) const {

@@ -81,13 +81,20 @@ class Hasher {
   XXH3_state_t state_;
 };
 
-// The index of the system's loader, which changes when a vendor's library is installed, updated or removed.
+// The index of the system's loader, which changes when a vendor's library is installed, updated or removed,
+// and the environment variables that name other libraries.
 std::string where_libraries_are_found() {
   struct stat index {};
   std::string text;
   if (stat("/etc/ld.so.cache", &index) == 0)
     text = fmt::format("{} {}.{}", index.st_size, index.st_mtim.tv_sec, index.st_mtim.tv_nsec);
   if (const char* path = std::getenv("LD_LIBRARY_PATH")) text += fmt::format(" {}", path);
+  // Those that name a library, and those of Vulkan's loader.
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view setting = *variable, name = setting.substr(0, setting.find('='));
+    if ((name.starts_with("WEIR_") && name.ends_with("_LIBRARY")) || name.starts_with("VK_"))
+      text += fmt::format(" {}", setting);
+  }
   return text;
 }
 

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace weir {
@@ -31,6 +32,10 @@ bool is_private_group(gid_t group_id, uid_t user) {
   group* found_group = nullptr;
   if (getgrgid_r(group_id, &entry, group_text.data(), group_text.size(), &found_group) != 0)
     found_group = nullptr;
+  // An account is a member of its primary group, which need not list it.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> accounts(std::fopen("/etc/passwd", "re"),
+                                                                 &std::fclose);
+  if (!accounts || is_primary_group_of_another(accounts.get(), group_id, user)) return false;
   const std::string user_name = name_of(found_account);
   // A group without an entry has no named members. That is sufficient for group 0 only.
   if (found_group)
@@ -53,6 +58,15 @@ OtherWriter acl_writer(const AclEntry& entry, bool group) {
 }
 
 }  // namespace
+
+bool is_primary_group_of_another(std::FILE* accounts, gid_t group, uid_t user) {
+  std::array<char, 16384> text;
+  passwd account{};
+  passwd* found = nullptr;
+  while (fgetpwent_r(accounts, &account, text.data(), text.size(), &found) == 0 && found)
+    if (found->pw_gid == group && found->pw_uid != user && found->pw_uid != 0) return true;
+  return false;
+}
 
 TrustedAccounts accounts_of_process() {
   return {geteuid(), &is_private_group};

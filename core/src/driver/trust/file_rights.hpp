@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +34,14 @@ struct TrustedAccounts {
 };
 
 /// The accounts that this process trusts: its effective user. A group counts as that user if it is the user's
-/// primary group, has the user's name and has no other members. Systems with one group for each user have
-/// such groups. Group 0 counts as root when it has no members except root and the user.
+/// primary group, has the user's name and has no other members, nor other accounts in /etc/passwd whose
+/// primary group it is. Systems with one group for each user have such groups. Group 0 counts as root when it
+/// has no members except root and the user, in the same sense.
 TrustedAccounts accounts_of_process();
+
+/// Whether `accounts`, a file in the form of /etc/passwd, has an account whose primary group is `group`,
+/// besides root and `user`.
+bool is_primary_group_of_another(std::FILE* accounts, gid_t group, uid_t user);
 
 struct OtherWriter {
   std::string who;  ///< "user 4242, who owns it", "every user (mode 0666)", "user 7 (ACL entry user:7:rw-)"

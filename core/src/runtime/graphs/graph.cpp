@@ -8,7 +8,9 @@
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/dense_arguments.hpp"
 #include "runtime/launch/grid_barriers.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/memory/unwritten.hpp"
@@ -174,8 +176,15 @@ void Graph::launch(const StreamRef& on) const try {
 void Graph::update(const GraphNode& node, std::span<const LaunchArgument> arguments) try {
   GraphState& graph = alive(state_);
   const auto& call = call_of<detail::ProgramCall>(graph, node.numbers_, "a kernel in IR form");
-  graph.replace(node.numbers_.index,
-                detail::program_call(graph.device, call.program, arguments, call.options));
+  const detail::ProgramState& program = *call.program.state();
+  detail::check_form(program, arguments);
+  const auto replace = [&](std::span<const LaunchArgument> by) {
+    graph.replace(node.numbers_.index, detail::program_call(graph.device, call.program, by, call.options));
+  };
+  if (program.strided.empty())
+    replace(arguments);
+  else
+    replace(detail::DenseArguments(arguments, program.strided).all());
 } catch (...) {
   detail::rethrow_as_error();
 }

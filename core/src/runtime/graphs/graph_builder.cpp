@@ -3,6 +3,7 @@
 #include <weir/graph.hpp>
 
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/dense_arguments.hpp"
 #include "runtime/launch/launch_parts.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/modules/task_list_state.hpp"
@@ -69,6 +70,12 @@ GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArg
   GraphState& graph = recording(state_);
   if (!program.state()) detail::throw_dead("program");
   const Program placed(detail::for_layouts(program.state(), arguments));
+  if (detail::has_strided(arguments)) {
+    detail::check_arguments(*placed.state(), graph.device, arguments);
+    const auto strided = detail::strided_parameters(arguments);
+    return launch(Program(detail::for_layouts(program.state(), arguments, strided)),
+                  detail::DenseArguments(arguments, strided).all(), options);
+  }
   if (!placed.state()->steps.empty()) {
     detail::check_arguments(*placed.state(), graph.device, arguments);
     detail::record_parts(*placed.state(), *this, arguments, options);

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t scalar_alignment = 16;
 
 void check_place(const DeviceState& device, const AnyArrayView& view) {
-  const MemoryBlock& block = live(view);
+  const MemoryBlock& block = live_or_strided(view);
+  if (!view.contiguous()) throw_strided("a copy or fill of a graph");
   if (&block.device != &device)
     throw_other_device("the array is on device", block.device, "but the graph is for", device,
                        copy_array_there);

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "ir/verifier.hpp"
+#include "runtime/launch/dense_arguments.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
-#include "runtime/programs/layouts.hpp"
 
 namespace weir::detail {
 namespace {
@@ -71,16 +71,10 @@ std::string describe_misfit(const ElementType& expected, const LaunchArgument& g
       number_text(min_value, is_signed(expected.scalar)), number_text(max_value, false));
 }
 
-/// Only recorded calls of graphs have a fixed layout.
-[[noreturn]] void refuse_layout(const ProgramState& program, std::span<const LaunchArgument> arguments) {
-  for (std::size_t s = 0;; ++s) {
-    const std::uint32_t first = program.structs[s].first;
-    if (const Layout given = arguments[first].layout; given != program.layouts[s])
-      refuse(program, first,
-             fmt::format("expected a struct array stored as {}, was given one stored as {}; record the call "
-                         "again for another layout",
-                         to_string(program.layouts[s]), to_string(given)));
-  }
+[[noreturn]] void refuse_count(const ProgramState& program, std::size_t expected, std::size_t found) {
+  throw Error(ErrorCode::invalid,
+              fmt::format("kernel '{}' expects {}, found {}; pass one for each parameter, after the stream",
+                          program.name(), count_of(expected, "argument"), found));
 }
 
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
@@ -90,15 +84,35 @@ std::string place(const ir::Kernel& kernel, const ir::Location& at) {
 
 }  // namespace
 
+void check_form(const ProgramState& program, std::span<const LaunchArgument> arguments) {
+  const std::size_t expected = program.parameters.size() - program.strided.size();
+  if (arguments.size() != expected) refuse_count(program, expected, arguments.size());
+  for (std::size_t s = 0; s < program.structs.size(); ++s) {
+    const std::uint32_t first = program.structs[s].first;
+    if (const Layout given = arguments[first].layout; given != program.layouts[s])
+      refuse(program, first,
+             fmt::format("expected a struct array stored as {}, was given one stored as {}; record the call "
+                         "again for another layout",
+                         to_string(program.layouts[s]), to_string(given)));
+  }
+  for (const StridedParameter& given : strided_parameters(arguments))
+    if (!std::ranges::count(program.strided, given.parameter, &StridedParameter::parameter))
+      refuse(program, given.parameter,
+             "expected a contiguous array, as when the call was recorded, found a strided one; record the "
+             "call again, or copy the array into a contiguous one");
+  for (const StridedParameter& strided : program.strided) {
+    const LaunchArgument& given = arguments[strided.parameter];
+    if (!given.array || given.array->element() != strided.element || given.array->rank() != strided.rank)
+      refuse(program, strided.parameter,
+             fmt::format("expected {}, found {}", describe_array(strided.element, strided.rank),
+                         describe(given)));
+  }
+}
+
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
-  if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' expects {}, found {}; pass one for each parameter, after the stream",
-                            program.name(), count_of(parameters.size(), "argument"), arguments.size()));
-  if (!has_layouts(program, arguments)) [[unlikely]]
-    refuse_layout(program, arguments);
+  if (arguments.size() != parameters.size()) refuse_count(program, parameters.size(), arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
     const LaunchArgument& argument = arguments[i];

@@ -18,9 +18,12 @@
 #include <weir/array.hpp>
 
 #include "driver/environment.hpp"
+#include "dsl/make_program.hpp"
 #include "interpreter/checks.hpp"
 #include "interpreter/compiled_math.hpp"
 #include "interpreter/machine.hpp"
+#include "passes/place_members.hpp"
+#include "passes/place_strided.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/unwritten.hpp"
@@ -130,11 +133,30 @@ interpreter::Arguments arguments_on_host(const StreamRef& stream, std::span<cons
   return result;
 }
 
+/// The indices of an access before the kernel was rewritten for strided arrays and layouts of structs.
+std::vector<std::int64_t> given_indices(const ProgramState& program, const interpreter::Arguments& arguments,
+                                        std::uint32_t parameter, std::vector<std::int64_t> indices) {
+  const auto strided = std::ranges::find(program.strided, parameter, &StridedParameter::parameter);
+  if (strided != program.strided.end()) {
+    const auto number = static_cast<std::size_t>(strided - program.strided.begin());
+    const std::vector<std::uint64_t>& numbers =
+        arguments.scalars[program.parameters.size() - program.strided.size() + number];
+    return passes::strided_indices({reinterpret_cast<const std::int64_t*>(numbers.data()), numbers.size()},
+                                   indices.front());
+  }
+  for (std::size_t i = 0; i < program.structs.size(); ++i)
+    if (program.structs[i].has_member(parameter))
+      return passes::member_indices(program.structs[i], program.layouts[i],
+                                    parameter - program.structs[i].first - 1, std::move(indices));
+  return indices;
+}
+
 /// Keeps the lines that the kernel prints until the run ends.
 class DebugChecks final : public interpreter::Checks {
  public:
   explicit DebugChecks(const ProgramState& program)
       : Checks(*program.kernel, program.structs),
+        program_(program),
         sites_(std::make_shared<const PrintSites>(*program.kernel)) {}
 
   void printed(const interpreter::Machine& machine, const ir::Statement& s) override {
@@ -144,12 +166,17 @@ class DebugChecks final : public interpreter::Checks {
     for (const ir::ValueId id : line.site->repetitions) line.values.push_back(machine.bits(id));
     printed_.push_back(std::move(line));
   }
+  std::vector<std::int64_t> indices(const interpreter::Machine& machine,
+                                    const ir::Statement& s) const override {
+    return given_indices(program_, machine.arguments(), s.index, Checks::indices(machine, s));
+  }
   void show_lines() noexcept try {
     output_lines(lines_in_order(std::move(printed_)));
   } catch (...) {  // without memory the lines are lost
   }
 
  private:
+  const ProgramState& program_;
   std::shared_ptr<const PrintSites> sites_;
   std::vector<Printed> printed_;
 };

@@ -3,16 +3,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 #include <weir/stream.hpp>
 
 #include "runtime/programs/program_state.hpp"
 
 namespace weir::detail {
-
-/// Whether WEIR_DEBUG, a list of kernels separated by commas, has the name or `*`. Names that no kernel has
-/// had are printed when the process ends.
-bool is_named_for_debugging(std::string_view kernel);
 
 /// Makes later launches of the program debug_launches, or ordinary ones again.
 void debug(ProgramState& program, bool on) noexcept;

@@ -101,6 +101,10 @@ void launch(const std::shared_ptr<ProgramState>& program, const StreamRef& on,
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments);
 
+/// For the arguments of a recorded call, whose program is for certain layouts and strided arrays: throws
+/// Error{invalid} if `arguments` are not in that form.
+void check_form(const ProgramState& program, std::span<const LaunchArgument> arguments);
+
 /// True if an array whose elements have `components` scalars meets codegen::LaunchAssumptions::index32.
 bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept;
 /// The assumptions that most launches meet; used for compilation ahead of a first launch.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <new>
 #include <weir/array.hpp>
@@ -17,6 +19,10 @@ using detail::DeviceState;
 using detail::live;
 using detail::MemoryBlock;
 using detail::StreamState;
+
+namespace {
+constexpr const char* ordinals[] = {"first", "second", "third", "fourth"};
+}
 
 namespace detail {
 
@@ -46,9 +52,33 @@ const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, s
   rethrow_as_error();
 }
 
-MemoryBlock& live(const AnyArrayView& view) {
+MemoryBlock& live_or_strided(const AnyArrayView& view) {
   if (!view.alive()) throw_dead("array");
   return *view.block();
+}
+
+MemoryBlock& live(const AnyArrayView& view) {
+  MemoryBlock& block = live_or_strided(view);
+  if (!view.contiguous()) throw_strided("this");
+  return block;
+}
+
+void throw_strided(std::string_view what) {
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} takes contiguous arrays, but was given a strided one; copy it into an array of "
+                          "the same extents with copy_from, and pass that",
+                          what));
+}
+
+Reach reach_of_strided(const AnyArrayView& view) noexcept {
+  const std::uint64_t scalar = size_of(view.element().scalar);
+  std::uint64_t begin = view.offset(), bytes = view.element().size();
+  for (std::size_t d = 0; d < view.rank(); ++d) {
+    const std::int64_t distance = view.stride(d) * (view.extent(d) - 1);
+    if (distance < 0) begin += static_cast<std::uint64_t>(distance) * scalar;
+    bytes += static_cast<std::uint64_t>(std::abs(distance)) * scalar;
+  }
+  return {begin, bytes};
 }
 
 PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
@@ -128,6 +158,16 @@ AnyArray AnyArray::of_block(MemoryBlock* block, ElementType element,
   return array;
 }
 
+AnyArray AnyArray::of_block(MemoryBlock* block, std::uint64_t offset, ElementType element,
+                            std::span<const std::int64_t> extents,
+                            std::span<const std::int64_t> strides) noexcept {
+  AnyArray array;
+  array.block_ = block;
+  array.generation_ = block->generation.load(std::memory_order_relaxed);
+  static_cast<AnyArrayView&>(array) = array.with_strides(offset, element, extents, strides);
+  return array;
+}
+
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
                            std::span<const std::int64_t> extents) try
     : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
@@ -192,12 +232,14 @@ void AnyArrayView::release() noexcept {
   block_ = nullptr;
 }
 
-Device AnyArrayView::device() const try { return Device(&live(*this).device); } catch (...) {
+Device AnyArrayView::device() const try {
+  return Device(&detail::live_or_strided(*this).device);
+} catch (...) {
   detail::rethrow_as_error();
 }
 
 std::uint64_t AnyArrayView::device_address() const try {
-  const MemoryBlock& block = live(*this);
+  const MemoryBlock& block = detail::live_or_strided(*this);
   if (!block.address)
     throw Error(ErrorCode::unsupported, "device " + block.device.device_name() +
                                             " gives no addresses; pass the array itself instead");
@@ -210,19 +252,61 @@ StreamRef AnyArrayView::stream_or_current() const try { return current_stream(de
   detail::rethrow_as_error();
 }
 
-AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const try {
+std::int64_t AnyArrayView::stride(std::size_t d) const noexcept {
+  if (strided_) return strides_[d];
+  auto stride = static_cast<std::int64_t>(element_.components());
+  for (std::size_t inner = rank_; --inner > d;) stride *= std::max<std::int64_t>(extents_[inner], 1);
+  return stride;
+}
+
+AnyArrayView AnyArrayView::with_strides(std::uint64_t offset, ElementType element,
+                                        std::span<const std::int64_t> extents,
+                                        std::span<const std::int64_t> strides) const noexcept {
+  AnyArrayView view = reinterpreted(offset, element, extents);
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    view.strided_ |= view.size_ != 0 && extents[d] != 1 && strides[d] != view.stride(d);
+  if (!view.strided_) return view;
+  std::ranges::copy(strides, view.strides_.begin());
+  return view;
+}
+
+AnyArrayView AnyArrayView::sliced(std::size_t dimension, std::int64_t begin, std::int64_t end,
+                                  std::int64_t step) const try {
   if (rank_ == 0) detail::throw_dead("array");
-  if (begin < 0 || begin > end || end > extents_[0])
+  if (dimension >= rank_)
     throw Error(ErrorCode::invalid,
-                fmt::format("slice [{0}, {1}) is outside an array of {2} along its first dimension; pass "
+                fmt::format("a slice along dimension {} of an array of {}; dimensions are 0 to {}", dimension,
+                            rank_, rank_ - 1));
+  if (begin < 0 || begin > end || end > extents_[dimension])
+    throw Error(ErrorCode::invalid,
+                fmt::format("slice [{0}, {1}) is outside an array of {2} along its {3} dimension; pass "
                             "0 <= begin <= end <= {2}",
-                            begin, end, extents_[0]));
-  AnyArrayView part = *this;
-  const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
-  part.extents_[0] = end - begin;
-  part.size_ = row * static_cast<std::uint64_t>(end - begin);
-  part.offset_ += row * static_cast<std::uint64_t>(begin) * element_.size();
-  return part;
+                            begin, end, extents_[dimension], ordinals[dimension]));
+  if (step <= 0)
+    throw Error(ErrorCode::invalid, fmt::format("a slice with the step {}; steps are 1 or more", step));
+  std::array<std::int64_t, max_rank> extents = extents_, strides{};
+  for (std::size_t d = 0; d < rank_; ++d) strides[d] = stride(d);
+  extents[dimension] = (end - begin) / step + ((end - begin) % step != 0);
+  const auto first = static_cast<std::uint64_t>(begin * strides[dimension]) * size_of(element_.scalar);
+  // A step that only one element takes may be any number.
+  if (extents[dimension] > 1) strides[dimension] *= step;
+  return with_strides(size_ ? first : 0, element_, {extents.data(), rank_}, {strides.data(), rank_});
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+AnyArrayView AnyArrayView::permuted_by(std::span<const std::size_t> order) const try {
+  std::array<std::int64_t, max_rank> extents{}, strides{};
+  std::uint32_t seen = 0;
+  for (std::size_t d = 0; d < rank_; ++d) {
+    if (order[d] >= rank_ || (seen >> order[d] & 1))
+      throw Error(ErrorCode::invalid, fmt::format("dimensions in the order ({}); pass each of 0 to {} once",
+                                                  fmt::join(order, ", "), rank_ - 1));
+    seen |= 1u << order[d];
+    extents[d] = extents_[order[d]];
+    strides[d] = stride(order[d]);
+  }
+  return with_strides(0, element_, {extents.data(), rank_}, {strides.data(), rank_});
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -234,6 +318,7 @@ AnyArrayView AnyArrayView::reinterpreted(std::uint64_t offset, ElementType eleme
   view.element_ = element;
   view.rank_ = static_cast<std::uint8_t>(extents.size());
   view.extents_ = {};
+  view.strided_ = false;
   view.size_ = 1;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     view.extents_[d] = extents[d];
@@ -242,11 +327,14 @@ AnyArrayView AnyArrayView::reinterpreted(std::uint64_t offset, ElementType eleme
   return view;
 }
 
-AnyArrayView AnyArrayView::flattened() const noexcept {
+AnyArrayView AnyArrayView::flattened() const try {
+  if (strided_) detail::throw_strided("flat()");
   AnyArrayView flat = *this;
   flat.extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
   flat.rank_ = 1;
   return flat;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

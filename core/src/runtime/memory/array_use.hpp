@@ -2,31 +2,51 @@
 // Checks for arrays used by work: alive, on the right device, ordered after their earlier uses.
 #pragma once
 
+#include <string_view>
 #include <weir/array.hpp>
 
 #include "runtime/devices/device_state.hpp"
 
 namespace weir::detail {
 
-/// Returns the memory block of a view. Throws Error{invalid} when it was freed.
+/// Returns the memory block of a view. Throws Error{invalid} when it was freed, and Error{unsupported} if the
+/// view is strided.
 MemoryBlock& live(const AnyArrayView& view);
+/// The same without the second.
+MemoryBlock& live_or_strided(const AnyArrayView& view);
 
 /// AnyArrayView::alive(), inlined for checks at each launch.
 inline bool is_alive(const AnyArrayView& view) noexcept {
   return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
 }
 
-/// True if two views share memory. Borrowed memory may also be that of another memory block.
+/// Throws Error{unsupported}: "`what` takes contiguous arrays, ...".
+[[noreturn]] void throw_strided(std::string_view what);
+
+/// The bytes of the memory block from the first that a view reaches to the last.
+struct Reach {
+  std::uint64_t begin = 0, bytes = 0;
+};
+Reach reach_of_strided(const AnyArrayView& view) noexcept;
+inline Reach reach_of(const AnyArrayView& view) noexcept {
+  if (!view.contiguous()) [[unlikely]]
+    return reach_of_strided(view);
+  return {view.offset(), view.size_bytes()};
+}
+
+/// True if two views share memory, or if elements of one lie between those of the other. Borrowed memory may
+/// also be that of another memory block.
 inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
-  std::uint64_t begin_a = a.offset(), begin_b = b.offset();
+  const Reach reach_a = reach_of(a), reach_b = reach_of(b);
+  std::uint64_t begin_a = reach_a.begin, begin_b = reach_b.begin;
   if (a.block() != b.block()) {
     if (!a.block() || !b.block() || (!a.block()->borrowed && !b.block()->borrowed)) [[likely]]
       return false;
     begin_a += a.block()->address;
     begin_b += b.block()->address;
   }
-  return a.size_bytes() != 0 && b.size_bytes() != 0 && begin_a < begin_b + b.size_bytes() &&
-         begin_b < begin_a + a.size_bytes();
+  return reach_a.bytes != 0 && reach_b.bytes != 0 && begin_a < begin_b + reach_b.bytes &&
+         begin_b < begin_a + reach_a.bytes;
 }
 
 /// Returns the memory block of a view for work on `stream`, ordered after its earlier uses. `what` names the

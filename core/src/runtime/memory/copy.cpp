@@ -2,11 +2,13 @@
 // Copies and fills.
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/memory/copy_strided.hpp"
 #include "runtime/memory/fill_pattern.hpp"
 #include "runtime/streams/submission.hpp"
 
@@ -50,6 +52,22 @@ void copy_and_wait(const StreamRef& on, const Submit& submit) {
   streams.wait_before_throwing(stream, [&] { streams.synchronize(pinned, stream); });
 }
 
+/// Kernels that copy a strided array run on its device.
+void check_there(const StreamRef& on, const MemoryBlock& strided) {
+  const StreamState& stream = live(on);
+  if (&strided.device != &stream.device)
+    detail::throw_other_device("the strided array is on device", strided.device, "but the stream is of",
+                               stream.device, "pass a stream of the array's device");
+}
+
+/// An array of the shape of `view`, which is strided.
+AnyArray contiguous_like(const StreamRef& on, const AnyArrayView& view) {
+  check_there(on, *view.block());
+  std::array<std::int64_t, max_rank> extents{};
+  for (std::size_t d = 0; d < view.rank(); ++d) extents[d] = view.extent(d);
+  return AnyArray(on, view.element(), {extents.data(), view.rank()});
+}
+
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host == view.size_bytes()) return;
   const std::size_t element = view.element().size();
@@ -62,9 +80,14 @@ void check_size(std::size_t host, const AnyArrayView& view) {
 
 void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const try {
   StreamState& stream = live(on);
-  live(*this);
+  detail::live_or_strided(*this);
   check_size(source.size(), *this);
   detail::throw_failure(stream);
+  if (strided_) {
+    const AnyArray between = contiguous_like(on, *this);
+    between.copy_from_bytes_async(on, source);
+    return detail::copy_strided(on, *this, between);
+  }
   if (source.empty()) return;
   MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
@@ -79,9 +102,14 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
 
 void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const try {
   StreamState& stream = live(on);
-  live(*this);
+  detail::live_or_strided(*this);
   check_size(destination.size(), *this);
   detail::throw_failure(stream);
+  if (strided_) {
+    const AnyArray between = contiguous_like(on, *this);
+    detail::copy_strided(on, between, *this);
+    return between.copy_to_bytes_async(on, destination);
+  }
   if (destination.empty()) return;
   MemoryBlock& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
@@ -108,8 +136,8 @@ void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> desti
 
 void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const try {
   StreamState& stream = live(on);
-  MemoryBlock& to = live(*this);
-  MemoryBlock& from = live(source);
+  MemoryBlock& to = detail::live_or_strided(*this);
+  MemoryBlock& from = detail::live_or_strided(source);
   if (source.size_bytes() != size_bytes())
     throw Error(ErrorCode::invalid,
                 fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
@@ -120,6 +148,25 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                 "a copy between overlapping parts of one array; copy through a third array");
   detail::throw_failure(stream);
   if (size_bytes() == 0) return;
+  if (strided_ || source.strided_) {
+    if (&to.device == &from.device) {
+      check_there(on, to);
+      return detail::copy_strided(on, *this, source);
+    }
+    if (strided_ && source.strided_)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("a copy between strided arrays of {} and {}; copy the source into a contiguous "
+                              "array of its device first",
+                              from.device.device_name(), to.device.device_name()));
+    if (source.strided_) {
+      const AnyArray between = contiguous_like(on, source);
+      detail::copy_strided(on, between, source);
+      return copy_from_array(on, between);
+    }
+    const AnyArray between = contiguous_like(on, *this);
+    between.copy_from_array(on, source);
+    return detail::copy_strided(on, *this, between);
+  }
   DeviceState& device = stream.device;
   if (&to.device == &from.device) {
     detail::use_on(*this, stream, array_word);
@@ -164,7 +211,15 @@ void AnyArrayView::fill_zero(const StreamRef& stream) const try {
 
 void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const try {
   StreamState& stream = live(on);
-  live(*this);
+  detail::live_or_strided(*this);
+  if (strided_) {
+    check_there(on, *block_);
+    detail::throw_failure(stream);
+    const std::int64_t one[] = {1};
+    const AnyArray value(on, element_, one);
+    value.fill_bytes(on, element);
+    return detail::fill_strided(on, *this, value);
+  }
   const std::size_t size = element_.size();
   const auto* bytes = static_cast<const std::byte*>(element);
   const std::uint32_t pattern = detail::pattern_size(bytes, size);

@@ -143,13 +143,21 @@ void member_arguments(const AnyArrayView& bytes, const StructType& type, const L
 
 AnyArrayView member_array(const AnyArrayView& bytes, const StructType& type, const Layout& layout,
                           std::size_t size, std::uint32_t offset) try {
-  if (layout.kind() != Layout::Kind::arrays)
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format("a member of a struct array is an array with Layout::struct_of_arrays() only, and "
-                    "this one is {}; copy the member to an array by a kernel",
-                    to_string(layout)));
+  if (layout.kind() == Layout::Kind::blocks)
+    throw Error(ErrorCode::invalid,
+                fmt::format("a member of a struct array in blocks is no array, and this one is {}; copy the "
+                            "member to an array by a kernel",
+                            to_string(layout)));
   const auto found = std::ranges::find(type.members, offset, &StructMember::offset);
+  if (layout.kind() == Layout::Kind::structs) {
+    const StructMember& member = *found;
+    const auto scalar = static_cast<std::int64_t>(size_of(member.element.scalar));
+    const auto extents = extents_of(member, size);
+    std::array<std::int64_t, max_rank> strides{type.size_bytes / scalar};
+    for (std::size_t d = 0; d < member.rank; ++d) strides[1 + d] = member.strides[d] / scalar;
+    return bytes.with_strides(member.offset, member.element, std::span(extents).first(1 + member.rank),
+                              std::span(strides).first(1 + member.rank));
+  }
   return whole_member(bytes, type, layout, size, static_cast<std::size_t>(found - type.members.begin()));
 } catch (...) {
   rethrow_as_error();

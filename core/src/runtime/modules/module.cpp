@@ -101,7 +101,9 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
                               parameter.is_array ? "an array" : "a value",
                               argument.is_array() ? "an array" : "a value"));
     if (parameter.is_array) {
-      const MemoryBlock& memory = live(argument.view());
+      const MemoryBlock& memory = live_or_strided(argument.view());
+      if (!argument.view().contiguous())
+        throw_strided(fmt::format("kernel '{}', argument {}", kernel.name(), i + 1));
       if (&memory.device != &device)
         throw_other_device(fmt::format("kernel '{}', argument {} is on device", kernel.name(), i + 1),
                            memory.device, "but the kernel is loaded on", device, copy_array_there);

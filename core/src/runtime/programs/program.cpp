@@ -15,6 +15,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
+#include "runtime/launch/dense_arguments.hpp"
 #include "runtime/launch/grid_barriers.hpp"
 #include "runtime/launch/launch_parts.hpp"
 #include "runtime/launch/launch_steps.hpp"
@@ -188,6 +189,10 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   StreamState& stream = live(on);
   DeviceState& device = stream.device;
   check_arguments(program, device, arguments);
+  if (has_strided(arguments)) [[unlikely]] {
+    const auto& placed = for_layouts(state, arguments, strided_parameters(arguments));
+    return launch(placed, on, DenseArguments(arguments, placed->strided).all(), options, returns);
+  }
   if (!program.steps.empty()) return launch_parts(program, on, arguments, options, returns);
   if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]] {
     debug_launch(program, on, arguments, options);

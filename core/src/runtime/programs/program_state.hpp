@@ -98,7 +98,15 @@ struct CompiledVariants {
   std::condition_variable ended;
 };
 
-/// A program for other layouts of its struct arrays, in a list that only grows.
+/// An array parameter that takes strided arrays.
+struct StridedParameter {
+  std::uint32_t parameter = 0;
+  ElementType element;  ///< of the arrays
+  std::uint8_t rank = 0;
+  friend bool operator==(const StridedParameter&, const StridedParameter&) = default;
+};
+
+/// A program for other layouts of its struct arrays, or for strided arrays, in a list that only grows.
 struct PlacedProgram {
   std::shared_ptr<ProgramState> program;
   bool debugged;
@@ -130,7 +138,9 @@ struct ProgramState {
   std::vector<ParameterInfo> parameters;
   std::vector<ir::StructParameter> structs;
   std::vector<Layout> layouts;  ///< of `structs`
-  /// Programs for other layouts; see layouts.hpp. The mutex guards additions.
+  /// Of the arguments that for_layouts() was given; see dense_arguments.hpp.
+  std::vector<StridedParameter> strided;
+  /// Programs for other layouts and for strided arrays; see layouts.hpp. The mutex guards additions.
   std::atomic<const PlacedProgram*> placed{nullptr};
   std::mutex placing;
   std::uint32_t part = 0;  ///< from 1, in the order of the kernel with algorithms that it is a part of

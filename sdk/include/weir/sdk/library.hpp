@@ -18,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -74,6 +75,11 @@ class Library {
   static Library open(const char* variable, std::span<const char* const> names) {
     const char* named = secure_getenv(variable);
     if (!named || !*named) return open(names);
+    // The dynamic linker would wait for somebody to write to a FIFO.
+    struct stat info {};
+    if (stat(named, &info) == 0 && !S_ISREG(info.st_mode))
+      fail(WEIR_ERROR_NO_LIBRARY, "%s names %s, which is no regular file; correct the variable or unset it",
+           variable, named);
     if (void* handle = dlopen(named, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
     fail(WEIR_ERROR_NO_LIBRARY, "%s names %s, which cannot be opened (%s); correct the variable or unset it",
          variable, named, reason_without(named, dlerror()).c_str());
