@@ -201,22 +201,6 @@ TEST(Regions, BlocksUnderBranchesAreRefusedWithBothLines) {
                       ": blocks belong directly in the kernel; put the if_ inside the block instead");
 }
 
-// An element that is assigned is loaded at its own line, not at that of the statement before.
-TEST(Regions, ConflictsNameTheLineOfTheLoad) {
-  const std::string text = refusal([](View<float> x, View<float> y) {
-    stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); });
-    stream_parallel([&] {
-      range_for(x.size(), [&](Index i) {
-        y[i] = 3.0f;
-
-        y[i] = x[i];
-      });
-    });
-  });
-  const std::string load = line(-4);
-  EXPECT_THAT(text, testing::HasSubstr(load));
-}
-
 // proves R16
 TEST(Regions, BlocksUnderLoopsAreRefusedWithBothLines) {
   const std::string text = refusal([](View<bool> x) {

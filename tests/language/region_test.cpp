@@ -5,6 +5,24 @@
 namespace weir::test {
 namespace {
 
+// An element that is assigned is loaded at its own line, not at that of the statement before.
+TEST(RegionConflicts, NameTheLineOfTheLoad) {
+  static int load = 0;
+  const Error error = thrown_by([&] {
+    const Kernel kernel{"conflict", [](View<float> x, View<float> y) {
+                          stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); });
+                          stream_parallel([&] {
+                            range_for(x.size(), [&](Index i) {
+                              y[i] = 3.0f;
+                              load = __LINE__ + 1;
+                              y[i] = x[i];
+                            });
+                          });
+                        }};
+  });
+  EXPECT_THAT(error.what(), testing::HasSubstr("region_test.cpp:" + std::to_string(load)));
+}
+
 // proves R11
 TEST(Regions, LoopsOfABlockRunInOrderAndTheRegionJoins) {
   const Kernel kernel{"region", [](View<std::int64_t> x, View<std::int64_t> y, View<std::int64_t> z) {
