@@ -79,8 +79,8 @@ class WEIR_API AnyArrayView {
   void copy_to_bytes_async(const StreamRef& stream, std::span<std::byte> destination) const;
   /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer
   /// copies. `stream` is of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported}
-  /// between devices without peer copies. A strided array is copied by a kernel on its device, of which `stream` must then
-  /// be; if the other array is on another device, it must be contiguous.
+  /// between devices without peer copies. A strided array is copied by a kernel on its device, of which
+  /// `stream` must then be. An array on another device must be contiguous.
   void copy_from_array(const StreamRef& stream, const AnyArrayView& source) const;
   /// Submits: every byte becomes 0.
   void fill_zero(const StreamRef& stream) const;
