@@ -138,10 +138,7 @@ class WEIR_API AnyArray : public AnyArrayView {
   }
   ~AnyArray() { release(); }
 
-  /// For the runtime: the owner of a memory block of the pool, from its begin on.
-  static AnyArray of_block(detail::MemoryBlock* block, ElementType element,
-                           std::span<const std::int64_t> extents) noexcept;
-  /// The same as AnyArrayView::with_strides.
+  /// For the runtime: the owner of a memory block of the pool, with elements as for with_strides().
   static AnyArray of_block(detail::MemoryBlock* block, std::uint64_t offset, ElementType element,
                            std::span<const std::int64_t> extents,
                            std::span<const std::int64_t> strides) noexcept;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <string_view>
+#include <weir/error.hpp>
 
 namespace weir::compilation {
 namespace {
@@ -26,18 +27,19 @@ std::filesystem::path library_of(const std::filesystem::path& program) {
 }
 
 codegen::Compiler* Library::open() {
-  if (compiler_ || (!problem_.empty() && !memory_was_short_)) return compiler_;
+  if (compiler_ || !problem_.empty()) return compiler_;
   const std::filesystem::path path = library_of(program_);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry =
       library ? reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen")) : nullptr;
   compiler_ = entry ? entry(weir_codegen_abi) : nullptr;
-  problem_.clear();
-  if (!library)
-    problem_ = dlerror();  // begins with the file
-  else if (!compiler_)
+  if (!library) {
+    const std::string problem = dlerror();  // begins with the file
+    if (is_about_memory(problem)) throw Error(ErrorCode::out_of_memory, "host memory ran out: " + problem);
+    problem_ = problem;
+  } else if (!compiler_) {
     problem_ = path.string() + ": of another version of Weir";
-  memory_was_short_ = !library && is_about_memory(problem_);
+  }
   return compiler_;
 }
 

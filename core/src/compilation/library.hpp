@@ -17,9 +17,8 @@ class Library {
  public:
   /// library_of(program).
   explicit Library(std::filesystem::path program) : program_(std::move(program)) {}
-  /// Null when it cannot be used. Tries again if memory was short.
+  /// Null when it cannot be used. Throws Error{out_of_memory} if memory is short; the next call tries again.
   codegen::Compiler* open();
-  bool memory_was_short() const { return memory_was_short_; }
   /// Why it cannot be used.
   const std::string& problem() const { return problem_; }
 
@@ -27,7 +26,6 @@ class Library {
   std::filesystem::path program_;
   codegen::Compiler* compiler_ = nullptr;
   std::string problem_;
-  bool memory_was_short_ = false;
 };
 
 }  // namespace weir::compilation

@@ -74,8 +74,6 @@ codegen::Compiler& open_in_process(const GeneratorPolicy& policy) {
   if (const std::string why = why_untrusted(policy.program); !why.empty()) throw MissingGenerator(why);
   Library library(policy.program);
   if (codegen::Compiler* const opened = library.open()) return *opened;
-  if (library.memory_was_short())
-    throw Error(ErrorCode::out_of_memory, "host memory ran out: " + library.problem());
   throw MissingGenerator(library.problem());
 }
 

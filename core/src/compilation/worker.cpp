@@ -27,10 +27,6 @@ Reply perform(codegen::Compiler& compiler, const Request& request) {
 }
 
 Reply answer(Library& library, const std::string& bytes) {
-  codegen::Compiler* const compiler = library.open();
-  if (!compiler && library.memory_was_short())
-    return {Error(ErrorCode::out_of_memory, "host memory ran out: " + library.problem())};
-  if (!compiler) return {MissingGenerator(library.problem())};
   Request request;
   const auto failed = [&](const std::string& reason) {
     // LLVM is compiled without exceptions, so an exception through LLVM does not release locks and memory.
@@ -39,6 +35,8 @@ Reply answer(Library& library, const std::string& bytes) {
         true};
   };
   try {
+    codegen::Compiler* const compiler = library.open();
+    if (!compiler) return {MissingGenerator(library.problem())};
     request = decode_request(bytes);
     return perform(*compiler, request);
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group loops, the memory that a group shares, and exchange between its threads.
 #include "dsl/trace.hpp"
+#include "ordinals.hpp"
 
 namespace weir::detail {
 
@@ -14,7 +15,6 @@ Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, 
 }
 
 void emit_dimension_check(const Handle& index, std::uint64_t extent, std::size_t dimension, Where where) {
-  static constexpr const char* ordinals[] = {"first", "second", "third", "fourth"};
   Trace::current("Shared", where)
       .check_index(
           index, extent,

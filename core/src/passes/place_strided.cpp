@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "ordinals.hpp"
 #include "passes/index_writer.hpp"
 
 namespace weir::passes {
@@ -15,8 +16,6 @@ namespace {
 using ir::Op;
 using ir::Statement;
 using ir::ValueId;
-
-constexpr const char* ordinals[] = {"first", "second", "third", "fourth"};
 
 std::string unused_name(const ir::Kernel& kernel, std::string name) {
   while (std::ranges::count(kernel.parameters, name, &ir::Parameter::name)) name += "_";

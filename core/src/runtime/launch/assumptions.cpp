@@ -34,9 +34,7 @@ constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
 bool has_index32(const AnyArrayView& view) noexcept {
   if (const std::uint64_t size = view.size(); size != 0 && size < narrow_scalars / max_components) [[likely]]
     return true;
-  std::array<std::int64_t, max_rank> extents;
-  for (std::uint8_t d = 0; d < view.rank(); ++d) extents[d] = view.extent(d);
-  return detail::has_index32({extents.data(), std::size_t(view.rank())}, view.element().components());
+  return detail::has_index32(Extents(view), view.element().components());
 }
 
 /// Combines the bits of the address of the array's start and of the row pitch, for the alignment test.

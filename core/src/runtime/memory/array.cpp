@@ -9,6 +9,7 @@
 #include <weir/array.hpp>
 #include <weir/current_stream.hpp>
 
+#include "ordinals.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/memory/unwritten.hpp"
@@ -19,10 +20,6 @@ using detail::DeviceState;
 using detail::live;
 using detail::MemoryBlock;
 using detail::StreamState;
-
-namespace {
-constexpr const char* ordinals[] = {"first", "second", "third", "fourth"};
-}
 
 namespace detail {
 
@@ -147,15 +144,6 @@ AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const
     : AnyArrayView(stream.device(), &stream, element, extents) {
 } catch (...) {
   detail::rethrow_as_error();
-}
-
-AnyArray AnyArray::of_block(MemoryBlock* block, ElementType element,
-                            std::span<const std::int64_t> extents) noexcept {
-  AnyArray array;
-  array.block_ = block;
-  array.generation_ = block->generation.load(std::memory_order_relaxed);
-  static_cast<AnyArrayView&>(array) = array.reinterpreted(0, element, extents);
-  return array;
 }
 
 AnyArray AnyArray::of_block(MemoryBlock* block, std::uint64_t offset, ElementType element,

@@ -2,6 +2,8 @@
 // Checks for arrays used by work: alive, on the right device, ordered after their earlier uses.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
 #include <weir/array.hpp>
 
@@ -22,6 +24,17 @@ inline bool is_alive(const AnyArrayView& view) noexcept {
 
 /// Throws Error{unsupported}: "`what` takes contiguous arrays, ...".
 [[noreturn]] void throw_strided(std::string_view what);
+
+/// The extents of a view, for functions that take a span.
+struct Extents {
+  explicit Extents(const AnyArrayView& view) noexcept : rank(view.rank()) {
+    for (std::size_t d = 0; d < rank; ++d) all[d] = view.extent(d);
+  }
+  operator std::span<const std::int64_t>() const noexcept { return {all.data(), rank}; }
+  friend bool operator==(const Extents&, const Extents&) = default;
+  std::array<std::int64_t, max_rank> all{};
+  std::size_t rank;
+};
 
 /// The bytes of the memory block from the first that a view reaches to the last.
 struct Reach {

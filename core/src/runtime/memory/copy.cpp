@@ -2,7 +2,6 @@
 // Copies and fills.
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "runtime/devices/profile.hpp"
@@ -63,9 +62,7 @@ void check_there(const StreamRef& on, const MemoryBlock& strided) {
 /// An array of the shape of `view`, which is strided.
 AnyArray contiguous_like(const StreamRef& on, const AnyArrayView& view) {
   check_there(on, *view.block());
-  std::array<std::int64_t, max_rank> extents{};
-  for (std::size_t d = 0; d < view.rank(); ++d) extents[d] = view.extent(d);
-  return AnyArray(on, view.element(), {extents.data(), view.rank()});
+  return AnyArray(on, view.element(), detail::Extents(view));
 }
 
 void check_size(std::size_t host, const AnyArrayView& view) {

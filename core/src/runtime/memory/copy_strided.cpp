@@ -11,6 +11,8 @@
 #include <tuple>
 #include <weir/program.hpp>
 
+#include "runtime/memory/array_use.hpp"
+
 namespace weir::detail {
 namespace {
 
@@ -57,16 +59,6 @@ ElementType words_of(ElementType element) {
   element.scalar = words[std::bit_width(size_of(element.scalar)) - 1];
   return element;
 }
-
-struct Extents {
-  explicit Extents(const AnyArrayView& view) : rank(view.rank()) {
-    for (std::size_t d = 0; d < rank; ++d) all[d] = view.extent(d);
-  }
-  operator std::span<const std::int64_t>() const { return {all.data(), rank}; }
-  friend bool operator==(const Extents&, const Extents&) = default;
-  std::array<std::int64_t, max_rank> all{};
-  std::size_t rank;
-};
 
 /// The same memory with other elements; `extents` are those of a strided view.
 AnyArrayView with_elements(const AnyArrayView& view, const ElementType& element, const Extents& extents) {
