@@ -12,16 +12,22 @@
 
 namespace weir {
 
-/// The number of characters to insert, delete or replace that turns `a` into `b`; case is ignored.
+/// The number of characters to insert, delete or replace, or of neighbours to exchange, that turns `a` into
+/// `b`; case is ignored.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before(b.size() + 1), last(before),
+      row(before);  // of i - 2, i - 1 and i characters
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    std::swap(before, last);
+    std::swap(last, row);
+    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
+      const bool replaced = lower(a[i - 1]) != lower(b[j - 1]);
+      row[j] = std::min({last[j - 1] + replaced, last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
+#include <set>
+
 #include "temporary_store.hpp"
 
 namespace weir::test {
@@ -120,6 +122,22 @@ TEST_F(Limit, HitsMissesAndSavedTimeAreCountedOverProcesses) {
   EXPECT_EQ(counts.saved_microseconds, 750'000u);
   write_bytes(store.folder / cache::statistics_name, "damaged statistics of another program");
   EXPECT_EQ(cache::read_statistics(store.folder).hits, 0u);
+}
+
+// A write costs as much as a look-up. A process that is killed does not write the rest.
+TEST_F(Limit, CountsAreWrittenInTimeButNotByEachLookUp) {
+  store->add(entry(input(0), code, 0.25));
+  std::set<std::uint64_t> written;
+  for (std::uint64_t hits = 1; hits <= 2000; ++hits) {
+    ASSERT_TRUE(store->find(input(0)) == code);
+    const std::uint64_t counted = cache::read_statistics(store.folder).hits;
+    EXPECT_LE(counted, hits);
+    EXPECT_GE(counted, hits - hits / 16);
+    written.insert(counted);
+  }
+  EXPECT_LT(written.size(), 300u);
+  store.store.reset();
+  EXPECT_EQ(cache::read_statistics(store.folder).hits, 2000u);
 }
 
 TEST_F(Limit, ClearRemovesTheFilesOfTheCacheAndNoOthers) {

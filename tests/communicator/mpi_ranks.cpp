@@ -170,9 +170,9 @@ void with_culprit_in_exchange(std::uint32_t culprit, const std::function<void()>
   cut.periodic = true;
   const Distributed<float> x(world, stream, {60}, cut);
   x.local().fill(stream, 1.0f);
-  x.exchange(stream);
-  world.synchronize(stream);
-  try {
+  try {  // the culprit may be gone before the first exchange has ended here
+    x.exchange(stream);
+    world.synchronize(stream);
     if (world.rank() == culprit) wrong();
     x.exchange(stream);
     world.synchronize(stream);
@@ -190,10 +190,11 @@ void with_culprit(std::uint32_t culprit, const std::function<void()>& wrong) {
   const Stream stream = device.create_stream();
   auto x = device.array<int>(stream, 10);
   x.fill(stream, 1);
-  world.all_reduce(stream, x, Reduction::sum);
-  world.synchronize(stream);
-  const auto begin = std::chrono::steady_clock::now();
-  try {
+  auto begin = std::chrono::steady_clock::now();
+  try {  // the culprit may be gone before the first call has ended here
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    begin = std::chrono::steady_clock::now();
     if (world.rank() == culprit) wrong();
     world.all_reduce(stream, x, Reduction::sum);
     world.synchronize(stream);

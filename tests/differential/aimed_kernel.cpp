@@ -69,7 +69,7 @@ bool is_facts(Row row) {
 bool is_scalar(Kind kind) {
   return kind == kind_of(Op::while_) || kind == kind_of(Op::for_) || kind == kind_of(Op::break_) ||
          kind == kind_of(Op::continue_) || kind == assert_kind || kind == print_kind ||
-         kind == local_array_kind || kind == library_math_kind || kind == kind_of(Op::rem) ||
+         is_local_array_kind(kind) || kind == library_math_kind || kind == kind_of(Op::rem) ||
          (kind >= first_atomic_kind && kind < local_array_kind);
 }
 

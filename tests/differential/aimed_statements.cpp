@@ -33,6 +33,7 @@ void AimedStatements::insert(Block& out, Kind kind) {
   if (kind < local_array_kind)
     return insert_atomic(out, static_cast<AtomicKind>(kind - first_atomic_kind), false);
   if (kind == local_array_kind) return insert_local_array(out);
+  if (kind == local_matrix_kind) return insert_local_matrices(out);
   if (kind == vector_kind) return insert_element(out, Shape::vector);
   if (kind == matrix_kind) return insert_element(out, Shape::matrix);
   if (kind == chosen_read_kind) return insert_chosen_read(out);

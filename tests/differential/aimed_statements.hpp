@@ -77,6 +77,18 @@ class AimedStatements : protected RandomStatements {
   void insert_narrow_atomic(Block& out);
   void insert_math(Block& out, bool exact);
   void insert_local_array(Block& out);
+  /// Square matrices of floats in local arrays, and the indices of the loops around a statement.
+  struct LocalMatrices {
+    ScalarType type = ScalarType::f32;
+    std::int64_t side = 0;
+    std::vector<std::uint32_t> arrays;
+    std::vector<ValueId> numbers, indices;
+  };
+  void insert_local_matrices(Block& out);
+  ValueId matrix_index(Block& out, const LocalMatrices& m);
+  ValueId matrix_entry(Block& out, const LocalMatrices& m);
+  void set_matrix_entry(Block& out, const LocalMatrices& m);
+  void loop_over_matrices(Block& out, const LocalMatrices& m, int more_loops);
   void insert_if(Block& out, bool leaves);
   void insert_element(Block& out, ElementType::Shape shape);
   ValueId component_index(Block& out);

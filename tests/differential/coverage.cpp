@@ -126,7 +126,7 @@ const char* impossible(Row row, Kind kind) noexcept {
     case Row::cpu_lane_loop:
       if (control || kind == print_kind || is_atomic(kind) || kind == kind_of(Op::philox))
         return "lane_loops.cpp takes no branch, print, atomic or random number";
-      if (kind == local_array_kind) return "lane_loops.cpp takes no local array";
+      if (is_local_array_kind(kind)) return "lane_loops.cpp takes no local array";
       return nullptr;
     case Row::gpu_packets_2:
     case Row::gpu_packets_4:
@@ -137,7 +137,7 @@ const char* impossible(Row row, Kind kind) noexcept {
       if (kind == kind_of(Op::for_) && (row == Row::gpu_packets_2 || row == Row::gpu_packet_edges))
         return nullptr;
       if (control || kind == kind_of(Op::for_)) return "packets.cpp takes straight code only";
-      if (kind == local_array_kind) return "packets.cpp takes no local array, whose copies fill registers";
+      if (is_local_array_kind(kind)) return "packets.cpp takes no local array, whose copies fill registers";
       if (kind == kind_of(Op::philox) && row == Row::gpu_packets_8)
         return "packets.cpp: random numbers cost too much for packets this wide";
       return nullptr;
@@ -146,7 +146,7 @@ const char* impossible(Row row, Kind kind) noexcept {
       [[fallthrough]];
     case Row::gpu_staged_reads:
       if (control) return "staging.cpp and packets.cpp take straight code and loops only";
-      if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
+      if (is_local_array_kind(kind)) return "staging.cpp and packets.cpp take no local array";
       return nullptr;
     case Row::cpu_region:
     case Row::gpu_region:

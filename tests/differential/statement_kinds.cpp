@@ -88,6 +88,8 @@ class Collector {
         kinds_.set(kind_of(s.op));
     }
     if (s.op == Op::local && s.immediate > 1) kinds_.set(local_array_kind);
+    if (s.op == Op::local && s.immediate >= min_matrix) matrices_.insert(s.index);
+    if (s.op == Op::set && loops_ > 0 && matrices_.contains(s.index)) kinds_.set(local_matrix_kind);
     if (s.op == Op::load) loads_[s.result] = &s;
     if (s.op == Op::select && differ(loaded(s.operands.at(1)), loaded(s.operands.at(2))))
       kinds_.set(chosen_read_kind);
@@ -140,6 +142,8 @@ class Collector {
   std::vector<ScalarType> types_;
   std::map<ir::ValueId, const ir::Statement*> loads_;
   std::vector<const ir::Statement*> kept_;  ///< locals of each thread that are declared for the whole group
+  static constexpr std::uint64_t min_matrix = 16;
+  std::set<std::uint32_t> matrices_;        ///< local arrays of so many elements
   std::set<std::uint32_t> masks_;           ///< locals that record which threads have ended
   int branches_ = 0, loops_ = 0;            ///< around the statement
   std::uint64_t group_threads_ = 1;  ///< of the loop around the statement, if it is one of groups
@@ -166,6 +170,7 @@ std::string kind_name(Kind kind) {
   if (kind < local_array_kind)
     return "atomic." + std::string(to_string(static_cast<ir::AtomicKind>(kind - first_atomic_kind)));
   if (kind == local_array_kind) return "local array";
+  if (kind == local_matrix_kind) return "large local array in a loop";
   if (kind < vector_kind)
     return "type " + std::string(to_string(static_cast<ScalarType>(kind - first_type_kind)));
   if (kind == chosen_read_kind) return "component read by index";

@@ -28,8 +28,9 @@ inline constexpr Kind chosen_read_kind = matrix_kind + 1;            ///< of a c
 inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;      ///< likewise, in branches
 inline constexpr Kind single_element_kind = chosen_write_kind + 1;   ///< of an array of rank 0
 inline constexpr Kind narrow_atomic_kind = single_element_kind + 1;  ///< on 1 or 2 bytes of an array
+inline constexpr Kind local_matrix_kind = narrow_atomic_kind + 1;    ///< a large local array, in loops
 // Of group loops only. `kept` is what a thread has before and after a barrier.
-inline constexpr Kind first_shared_atomic_kind = narrow_atomic_kind + 1;
+inline constexpr Kind first_shared_atomic_kind = local_matrix_kind + 1;
 inline constexpr Kind barrier_in_branch_kind = first_shared_atomic_kind + ir::atomic_kind_count;
 inline constexpr Kind barrier_in_loop_kind = barrier_in_branch_kind + 1;
 inline constexpr Kind kept_value_kind = barrier_in_loop_kind + 1;
@@ -60,6 +61,10 @@ constexpr bool is_group_kind(Kind kind) noexcept {
   return kind == kind_of(ir::Op::shared) || kind == kind_of(ir::Op::barrier) ||
          kind == kind_of(ir::Op::shuffle) || kind == kind_of(ir::Op::ballot) ||
          kind >= first_shared_atomic_kind;
+}
+
+constexpr bool is_local_array_kind(Kind kind) noexcept {
+  return kind == local_array_kind || kind == local_matrix_kind;
 }
 
 constexpr bool is_wave_kind(Kind kind) noexcept {

@@ -70,6 +70,8 @@ TEST(Device, IsTheOneThatTheEnvironmentNames) {
   setenv("WEIR_DEVICE", "CPU", 1);
   EXPECT_THAT(error_of(ErrorCode::no_device, [] { weir::open(); }),
               ::testing::AllOf(HasSubstr("WEIR_DEVICE"), HasSubstr("did you mean 'cpu'?")));
+  setenv("WEIR_DEVICE", "pcu", 1);  // neighbours exchanged
+  EXPECT_THAT(error_of(ErrorCode::no_device, [] { weir::open(); }), HasSubstr("did you mean 'cpu'?"));
   unsetenv("WEIR_DEVICE");
   EXPECT_FALSE(weir::open().name().empty());
   setenv("WEIR_DEVICE", tested.c_str(), 1);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 #include <weir/files.hpp>
@@ -77,6 +78,27 @@ TEST_F(CacheCommand, TheSecondProcessFindsTheCodeOfTheFirst) {
   EXPECT_THAT(weir({"cache", "info"}).out, AllOf(HasSubstr("entries    1\n"), HasSubstr("hits       2\n")));
   EXPECT_THAT(weir({"cache", "list"}).out,
               AllOf(HasSubstr(" ms  twice for elf-x86_64:"), HasSubstr(" KiB ")));
+}
+
+// The dynamic linker lists the libraries that a process opens.
+TEST_F(CacheCommand, ASecondProcessDoesNotOpenTheCodeGenerator) {
+  const auto opens_generator = [&](const char* list) {
+    const ProgramResult result = run_program(
+        {tool(), "run", (folder / "twice.weir").string(), "--device", "cpu", "--arg", "x=zeros:1000"},
+        {"WEIR_CACHE=" + (folder / "cache").string(), "WEIR_CODEGEN=in-process", "LD_DEBUG=files",
+         "LD_DEBUG_OUTPUT=" + (folder / list).string()});
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::string libraries;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder))
+      if (file.path().filename().string().starts_with(list)) {
+        std::ifstream in(file.path());
+        libraries.append(std::istreambuf_iterator<char>(in), {});
+      }
+    EXPECT_THAT(libraries, HasSubstr("libweir-cpu.so"));
+    return libraries.find("libweir-codegen") != libraries.npos;
+  };
+  EXPECT_TRUE(opens_generator("cold"));
+  EXPECT_FALSE(opens_generator("warm"));
 }
 
 TEST_F(CacheCommand, LongLoopsAreEntriesOfTheirOwnWithTheResultsOfOneKernel) {

@@ -410,6 +410,7 @@ TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedWithAMessage)
   const std::string kernel = write("scale.weir", scale_text);
   const std::pair<const char*, const char*> targets[] = {
       {"elf-x86_64:x86-64-v3:-64bit", "feature '-64bit' contradicts processor 'x86-64-v3'"},
+      {"elf-x86_64:x86-64-v3:+soft-float", "feature '+soft-float' contradicts processor 'x86-64-v3'"},
       {"elf-x86_64:x86-64-v3:-64bit-mode", "feature '-64bit-mode' contradicts processor 'x86-64-v3'"},
       {"elf-x86_64:x86-64-v3:+abacus", "feature '+abacus' is none that LLVM has"},
       {"elf-x86_64:x86-64-v3:avx512f", "feature 'avx512f' has no sign; expected features of x86-64"},

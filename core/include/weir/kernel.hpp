@@ -23,6 +23,7 @@
 #include <weir/dsl/random.hpp>
 #include <weir/dsl/reduce.hpp>
 #include <weir/dsl/relational.hpp>
+#include <weir/dsl/std_functions.hpp>
 #include <weir/dsl/struct.hpp>
 #include <weir/dsl/value.hpp>
 #include <weir/dsl/view.hpp>

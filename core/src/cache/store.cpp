@@ -80,7 +80,7 @@ void Store::write(const std::string& name, std::string_view bytes) {
   if (!file.is_open()) return fail();
   if (!file.fill(bytes, TemporaryFile::Durability::power_failure) || !file.keep()) return fail();
   account(name, bytes.size());
-  count({});  // the miss, which came before the folder was there
+  write_counts();  // the miss, which came before the folder was there
 }
 
 void Store::account(const std::string& newest, std::uint64_t bytes) {
@@ -115,27 +115,39 @@ void Store::warn(const std::string& problem) {
   settings_.warn(problem);
 }
 
-void Store::count(const Statistics& more) noexcept try {
+void Store::count(const Statistics& more) noexcept {
+  constexpr std::uint64_t unwritten_part = 32;  // one in so many
   {
     const std::lock_guard lock(mutex_);
     pending_ += more;
-    if (pending_ == Statistics()) return;
+    ++events_;
+    if (events_ - written_events_ <= written_events_ / unwritten_part) return;
   }
+  write_counts();
+}
+
+void Store::write_counts() noexcept try {
   // It may be another folder than the one that was read.
   if (!is_usable()) return;
   Statistics all;
+  std::uint64_t events;
   {
     const std::lock_guard lock(mutex_);
     all = std::exchange(pending_, {});
+    events = events_;
   }
-  if (add_statistics(settings_.folder, all)) return;
+  if (all == Statistics()) return;
+  const bool written = add_statistics(settings_.folder, all);
   const std::lock_guard lock(mutex_);
-  pending_ += all;
+  if (written)
+    written_events_ = events;
+  else
+    pending_ += all;
 } catch (...) {  // memory is short: they are counted later, or not at all
 }
 
 Store::~Store() {
-  count({});
+  write_counts();
 }
 
 }  // namespace weir::cache

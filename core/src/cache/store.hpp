@@ -44,7 +44,7 @@ class Store {
   std::optional<std::string> find(std::string_view input) noexcept;
   /// Keeps the entry for other processes. Removes other entries when the limit is exceeded.
   void add(const Entry& entry) noexcept;
-  /// Writes the counts that could not be written earlier.
+  /// Writes the counts that are not written yet.
   ~Store();
 
  private:
@@ -54,7 +54,10 @@ class Store {
   /// Whether the folder may be used. Asks `distrust` when it has changed, and warns.
   bool is_usable();
   void warn(const std::string& problem);
+  /// Writes the counts when a fixed part of all of this process is new, since a write costs as much as a
+  /// look-up. A process that does not destroy the store loses at most that part.
   void count(const Statistics& more) noexcept;
+  void write_counts() noexcept;
 
   const Settings settings_;
   std::mutex mutex_;                   // of the following; never held during a call of the file system
@@ -62,6 +65,7 @@ class Store {
   std::string refusal_;
   bool warned_ = false;
   Statistics pending_;
+  std::uint64_t events_ = 0, written_events_ = 0;  // calls of count(), and those that are in the file
 };
 
 }  // namespace weir::cache

@@ -9,6 +9,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/Format.h>
+#include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -73,22 +74,50 @@ std::unique_ptr<DeviceModel> make_device_model(const Target& target) {
 
 namespace {
 
-/// The passes that emit code. Where control flow must be structured, as for PTX, LLVM (22.1.8) still copies
-/// the first branch of a loop to the loop's end, so that the loop has two entries. ptxas does not make warps
-/// converge in such a loop, and its barriers never return (tests/evidence/ptxas-barrier.md).
+/// DeviceModel::work_around_in(), as a pass of the back end.
+class WorkAround final : public llvm::FunctionPass {
+ public:
+  explicit WorkAround(const DeviceModel& device) : FunctionPass(id_), device_(device) {}
+  bool runOnFunction(llvm::Function& function) override { return device_.work_around_in(function); }
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override { usage.setPreservesCFG(); }
+
+ private:
+  static inline char id_ = 0;
+  const DeviceModel& device_;
+};
+
+/// The passes that emit code, with WorkAround after those that optimise LLVM IR once more, and without some:
+/// - Where control flow must be structured, as for PTX, LLVM (22.1.8) still copies the first branch of a loop
+/// to
+///   the loop's end, so that the loop has two entries. ptxas does not make warps converge in such a loop, and
+///   its barriers never return (tests/evidence/ptxas-barrier.md).
+/// - On a CPU, loop strength reduction takes a fifth of the time of a compilation, and code is not faster
+/// with it
+///   (tests/evidence/cold-start.md).
 class EmissionPasses final : public llvm::legacy::PassManager {
  public:
-  explicit EmissionPasses(bool structured) : structured_(structured) {}
+  EmissionPasses(const DeviceModel& device, bool structured)
+      : device_(device), last_optimisation_(id_of(llvm::createCodeGenPrepareLegacyPass())) {
+    if (structured) left_out_.push_back(&llvm::EarlyTailDuplicateLegacyID);
+    if (!device.reduces_strength()) left_out_.push_back(id_of(llvm::createLoopStrengthReducePass()));
+  }
 
   void add(llvm::Pass* pass) override {
-    if (structured_ && pass->getPassID() == &llvm::EarlyTailDuplicateLegacyID)
+    const llvm::AnalysisID id = pass->getPassID();
+    if (llvm::is_contained(left_out_, id)) {
       delete pass;
-    else
-      PassManager::add(pass);
+      return;
+    }
+    PassManager::add(pass);
+    if (id == last_optimisation_) PassManager::add(new WorkAround(device_));
   }
 
  private:
-  bool structured_;
+  static llvm::AnalysisID id_of(llvm::Pass* pass) { return std::unique_ptr<llvm::Pass>(pass)->getPassID(); }
+
+  const DeviceModel& device_;
+  const llvm::AnalysisID last_optimisation_;
+  llvm::SmallVector<llvm::AnalysisID, 2> left_out_;
 };
 
 using Tasks = std::span<const ir::Task* const>;
@@ -166,6 +195,7 @@ class Compilation {
     link_called_math(*module_, math);
     for (llvm::Function& f : *module_) device_attributes(f);
     inline_called_math(*module_, modules);
+    for (llvm::Function& f : *module_) device_->work_around_in(f);
     device_->work_around(*module_, modules);
     check_messages();
   }
@@ -196,7 +226,7 @@ class Compilation {
     const OptionsInUse options;
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
-    EmissionPasses passes(machine_->requiresStructuredCFG());
+    EmissionPasses passes(*device_, machine_->requiresStructuredCFG());
     if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
       fail("the target cannot emit this kind of file");
     passes.run(*module_);

@@ -16,18 +16,17 @@ namespace {
 
 constexpr std::int64_t outside = -1;
 
-std::vector<std::int64_t> neighbours(const Terrain& terrain, std::int64_t cell) {
-  std::vector<std::int64_t> near;
+/// Across the four edges, without the diagonal neighbours: the flow exchanges water across edges only.
+using Neighbours = std::array<std::int64_t, 4>;
+
+Neighbours neighbours(const Terrain& terrain, std::int64_t cell) {
   const std::int64_t row = cell / terrain.cols, col = cell % terrain.cols;
-  // The flow exchanges water across edges only, so diagonal neighbours are excluded.
-  constexpr std::array<std::array<int, 2>, 4> steps = {{{-1, 0}, {0, -1}, {0, 1}, {1, 0}}};
-  for (const auto& [dr, dc] : steps) {
-    const std::int64_t r = row + dr, c = col + dc;
+  const auto at = [&](std::int64_t r, std::int64_t c) {
     const bool known =
         r >= 0 && c >= 0 && r < terrain.rows && c < terrain.cols && !std::isnan(terrain.at(r, c));
-    near.push_back(known ? r * terrain.cols + c : outside);
-  }
-  return near;
+    return known ? r * terrain.cols + c : outside;
+  };
+  return {at(row - 1, col), at(row, col - 1), at(row, col + 1), at(row + 1, col)};
 }
 
 /// For each cell the neighbour that receives its water, or `outside`.
@@ -41,7 +40,7 @@ std::vector<std::int64_t> ways_out(const Terrain& terrain) {
   for (std::int64_t cell = 0; cell < static_cast<std::int64_t>(way.size()); ++cell) {
     const float z = terrain.elevation[static_cast<std::size_t>(cell)];
     if (std::isnan(z)) continue;
-    const std::vector<std::int64_t> near = neighbours(terrain, cell);
+    const Neighbours near = neighbours(terrain, cell);
     if (std::find(near.begin(), near.end(), outside) == near.end()) continue;
     way[static_cast<std::size_t>(cell)] = outside;
     front.emplace(z, order++, cell);
@@ -73,7 +72,7 @@ Conditioning open_hollows(Terrain& terrain, float limit) {
       return terrain.elevation[static_cast<std::size_t>(cell)];
     };
     const float bottom = level(static_cast<std::int64_t>(pit));
-    const std::vector<std::int64_t> near = neighbours(terrain, static_cast<std::int64_t>(pit));
+    const Neighbours near = neighbours(terrain, static_cast<std::int64_t>(pit));
     if (std::any_of(near.begin(), near.end(),
                     [&](std::int64_t cell) { return cell == outside || level(cell) < bottom; }))
       continue;

@@ -16,6 +16,8 @@
 #include <iomanip>
 #include <iterator>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <weir/distributed_profile.hpp>
@@ -277,20 +279,30 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   return timed;
 }
 
-struct BothKernels {
-  explicit BothKernels(bool over_ranks)
-      : with_regions(Regions::on, over_ranks), without_regions(Regions::off, over_ranks) {}
-  RiverKernels with_regions, without_regions;
+/// Kernels of all ranks. Those for the comparison are made when the first rank comes to it.
+class BothKernels {
+ public:
+  explicit BothKernels(bool over_ranks) : with_regions(Regions::on, over_ranks), over_ranks_(over_ranks) {}
+
+  const RiverKernels with_regions;
+  const RiverKernels& without_regions() const {
+    std::call_once(once_, [this] { without_regions_.emplace(Regions::off, over_ranks_); });
+    return *without_regions_;
+  }
+
+ private:
+  bool over_ranks_;
+  mutable std::once_flag once_;
+  mutable std::optional<RiverKernels> without_regions_;
 };
 
-/// Compiles on the first rank, whose code the others find: ready, or in the cache.
-void prepare(const BothKernels& kernels, const Device& device, const Ranks& ranks, std::ostream& log,
-             bool terminal) {
+/// Compiles on the first rank, whose code the others find: ready, or in the cache. Returns the seconds.
+double prepare(const RiverKernels& kernels, const Device& device, const Ranks& ranks, std::ostream& log,
+               bool terminal) {
   const Clock::time_point start = Clock::now();
   for (const bool turn : {true, false}) {
     if (ranks.first() == turn) {
-      std::vector<Preparation> all = kernels.with_regions.prepare(device);
-      std::ranges::copy(kernels.without_regions.prepare(device), std::back_inserter(all));
+      const std::vector<Preparation> all = kernels.prepare(device);
       Progress progress(log, terminal, "compiling", std::ssize(all));
       for (std::size_t ready = 0; ready < all.size(); ++ready) {
         // A line for each tenth would be too much for the seconds that this takes.
@@ -301,6 +313,7 @@ void prepare(const BothKernels& kernels, const Device& device, const Ranks& rank
     }
     ranks.meet();
   }
+  return seconds_since(start);
 }
 
 RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, const Device& device,
@@ -311,12 +324,10 @@ RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, co
   const Land land = prepare_land(options, ranks, log);
   if (ranks.first()) make_folder(options.out);
 
-  const Clock::time_point compiling = Clock::now();
-  prepare(kernels, device, ranks, log, terminal);
+  const double compiling = prepare(kernels.with_regions, device, ranks, log, terminal);
   log << "device    " << device.name() << " (" << device.info().name << "), "
       << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks over " + ranks.world().name() + ", ")
-      << kernels.with_regions.loops() << " loops per step, compiled in "
-      << short_number(seconds_since(compiling)) << " s\n"
+      << kernels.with_regions.loops() << " loops per step, compiled in " << short_number(compiling) << " s\n"
       << std::flush;
 
   River river(device, land.wet, options.parameters, {}, ranks);
@@ -335,8 +346,9 @@ RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, co
   const RiverState end = river.state(stream);
   log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end, ranks) << std::dec
       << std::setfill(' ') << ", a hash of all fields\n";
-  compare(device, land.wet, options, end, stream, {&kernels.without_regions, &kernels.with_regions}, ranks,
-          report);
+  const RiverKernels& without_regions = kernels.without_regions();
+  prepare(without_regions, device, ranks, log, terminal);
+  compare(device, land.wet, options, end, stream, {&without_regions, &kernels.with_regions}, ranks, report);
   log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
       << short_number(report.steps_per_second_off) << " without, "
       << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'

@@ -2,6 +2,8 @@
 // clang-format off: a mistake and its message are on one line.
 // Each line with a comment contains one mistake: `refuse: words` quotes the compiler's message for the line.
 // The file is not part of any program; refused_test.cpp passes it to each compiler.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <weir/weir.hpp>
@@ -45,7 +47,22 @@ void printed(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32
   printf("%f", x[i]);                      // refuse: printf cannot print a traced value
   snprintf(nullptr, 0, "%d %f", 1, a);     // refuse: snprintf cannot print a traced value
   fprintf(stderr, "%d", c);                // refuse: fprintf cannot print a traced value
+  std::printf("%f", x[i]);  // refuse: std::printf takes numbers of the host: a traced value has none
+  std::snprintf(nullptr, 0, "%f", a);      // refuse: std::snprintf takes numbers of the host
   std::cout << n[i];                       // refuse: a traced value has no number while the kernel is built
+}
+
+void functions_of_std(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c, Index i) {
+  x[i] = std::sin(x[i]);        // refuse: write sin(...) without std:: for traced values
+  x[i] = std::sqrt(a);          // refuse: write sqrt(...) without std:: for traced values
+  x[i] = std::pow(a, 2.0f);     // refuse: write pow(...) without std:: for traced values
+  x[i] = std::pow(2, x[i]);     // refuse: write pow(...) without std:: for traced values
+  n[i] = std::abs(c);           // refuse: write abs(...) without std:: for traced values
+  x[i] = std::max(x[i], 1.0f);  // refuse: write max(...) without std:: for traced values
+  x[i] = std::min(a, 1.0f);     // refuse: write min(...) without std:: for traced values
+  x[i] = std::max(a, a);        // refuse: use if_(), for_(), while_() or select()|write max(...) without
+  x[i] = std::clamp(x[i], 0.0f, 1.0f);  // refuse: write clamp(...) without std:: for traced values
+  if_(std::isnan(x[i]), [] {});         // refuse: write isnan(...) without std:: for traced values
 }
 
 void generic(View<float> x, View<double> d, View<std::int32_t> n, Index i) {

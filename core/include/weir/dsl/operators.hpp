@@ -193,7 +193,8 @@ S& operator<<(S& stream, A&&) {
       "a traced value has no number while the kernel is built: store it to an array and print its to_host()");
   return stream;
 }
-// g++ passes traced values to variadic functions, so these overloads refuse it for calls without a prefix.
+// g++ passes traced values to variadic functions, so these overloads refuse it; std_functions.hpp has those
+// of namespace std.
 #define WEIR_PRINT(name)                                                                                     \
   template <class... A>                                                                                      \
     requires(detail::Traced<A> || ...)                                                                       \

@@ -6,6 +6,15 @@
 
 namespace weir::codegen {
 
+/// Runs passes that use no analyses, one after the other; returns whether one changed the function.
+template <class... Pass>
+bool run_each(llvm::Function& function, Pass... passes) {
+  llvm::FunctionAnalysisManager none;
+  bool changed = false;
+  ((changed |= !passes.run(function, none).areAllPreserved()), ...);
+  return changed;
+}
+
 /// Replaces intrinsics by comparisons, selections and integer arithmetic, for targets that have only these.
 /// It replaces minima and maxima of integers, funnel shifts, saturating and checked arithmetic, and
 /// conversions with a defined result for every input. It also replaces sign copies, classes of floats, and
@@ -119,7 +128,8 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 /// +0 (tests/evidence/amdgpu-zero.md). It turns `-x + 0` into such a difference. Mesa's llvmpipe simplifies
 /// `x + 0` to x and `x * 0` to 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With
 /// Zeros::all, zeros of both signs are therefore hidden in products, quotients and fma, and where a variable,
-/// a parameter or a result receives them. Must run last, on AMD GPUs and Vulkan devices only.
+/// a parameter or a result receives them. Must run just before instruction
+/// selection. On AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };
@@ -164,8 +174,8 @@ class ComparedAbs : public llvm::PassInfoMixin<ComparedAbs> {
 };
 
 /// Hides products of f32 from their conversion to f16. LLVM 22 selects both as one v_fma_mixlo_f16 with an
-/// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run last, on AMD
-/// GPUs only.
+/// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run
+/// just before instruction selection. On AMD GPUs only.
 class SignedProducts : public llvm::PassInfoMixin<SignedProducts> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -174,7 +184,7 @@ class SignedProducts : public llvm::PassInfoMixin<SignedProducts> {
 /// Hides a minimum or maximum of floats in another one. LLVM 22 selects both as v_max3_f32, v_min3_f32 or
 /// v_med3_f32, or as an operation whose result is clamped to 0 and 1. Some results are wrong for NaNs, and
 /// for zeros that are bounds (tests/evidence/amdgpu-median.md). Pairs for which the instruction is right
-/// stay. Must run last, on AMD GPUs only.
+/// stay. Must run just before instruction selection. On AMD GPUs only.
 class SeparateMinMax : public llvm::PassInfoMixin<SeparateMinMax> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

@@ -15,6 +15,7 @@ namespace {
 bool may_be_product(const llvm::Value* v) {
   if (llvm::isa<llvm::LoadInst, llvm::Constant, llvm::Argument, llvm::SIToFPInst, llvm::UIToFPInst>(v))
     return false;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(v); call && call->isInlineAsm()) return false;
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(v);
   return !call || call->getIntrinsicID() != llvm::Intrinsic::fma ||
          llvm::isa<llvm::Constant>(call->getArgOperand(2));

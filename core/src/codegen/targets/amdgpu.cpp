@@ -205,13 +205,8 @@ class AmdgpuModel final : public GpuModel {
     return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_rsq, {args[0]->getType()}, {args[0]});  // 1 ULP
   }
 
-  void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
-    llvm::ModulePassManager passes;
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OpaqueZeros()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(SignedProducts()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(SeparateMinMax()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
-    passes.run(module, analyses);
+  bool work_around_in(llvm::Function& function) const override {
+    return run_each(function, OpaqueZeros(), SignedProducts(), SeparateMinMax(), OrderedSelects());
   }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {

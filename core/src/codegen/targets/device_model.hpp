@@ -77,6 +77,9 @@ class DeviceModel {
   virtual std::size_t vector_bytes() const = 0;
   /// Whether a loop that stores or copies numbers may become a fill or a copy of bytes.
   virtual bool takes_fills() const { return true; }
+  /// Whether LLVM's loop strength reduction is worth its time: pointers that advance instead of products of
+  /// indices.
+  virtual bool reduces_strength() const { return true; }
   /// The launch parameters of a task: all members of an entry except its symbol.
   virtual CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const = 0;
   /// The proven properties of a launch, on which the code may rely.
@@ -87,8 +90,12 @@ class DeviceModel {
   }
   /// The target properties on which the math library may rely.
   virtual MathOptions math_options() const = 0;
-  /// Rewrites optimised code that LLVM's back end or the vendor's compiler miscompiles. Runs last.
+  /// Rewrites optimised code that LLVM's back end or the vendor's compiler miscompiles.
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
+  /// The same for one function; returns whether it changed anything. Called before work_around(), and again by
+  /// the back end just before it selects instructions, because passes of the back end put values that were
+  /// stored in place of loads. So what it has rewritten must not need it again.
+  virtual bool work_around_in(llvm::Function&) const { return false; }
   /// Whether code objects carry source lines as DWARF.
   virtual bool has_lines() const { return false; }
   /// The code object of an optimised module, for formats that LLVM does not write; empty for the others,

@@ -80,7 +80,12 @@ class HostModel final : public DeviceModel {
     const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
     check_features(
         *plain, named_features_,
-        [](llvm::StringRef name) { return !name.ends_with("64bit") && !name.ends_with("bit-mode"); },
+        // Code objects are linked with no C library, whose functions soft-float and retpoline-external-thunk
+        // would call.
+        [](llvm::StringRef name) {
+          return !name.ends_with("64bit") && !name.ends_with("bit-mode") && name != "soft-float" &&
+                 name != "retpoline-external-thunk";
+        },
         "features of x86-64 as for llc -mattr=, such as +avx512f,-prefer-256-bit");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
@@ -179,6 +184,7 @@ class HostModel final : public DeviceModel {
   }
 
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
+  bool reduces_strength() const override { return false; }
   CodeObject::Entry launch_shape(const ir::Kernel&, const ir::Task&) const override { return {}; }
 
   MathOptions math_options() const override {

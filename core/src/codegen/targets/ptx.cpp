@@ -236,15 +236,15 @@ class PtxModel final : public GpuModel {
     }
   }
 
+  bool work_around_in(llvm::Function& function) const override {
+    return run_each(function, AbsByMaximum(), ComparedAbs(), ClampByBits(), OrderedSelects(),
+                    IntegerSelects());
+  }
+  // WideIntegers leaves narrow values where they are loaded and stored, so it cannot run twice.
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     keep_atomic_loads(module);
     separate_spins(module);
     llvm::ModulePassManager passes;
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(AbsByMaximum()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ComparedAbs()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderedSelects()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(IntegerSelects()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers(WideIntegers::Conversions::hidden)));
     passes.run(module, analyses);
   }

@@ -41,13 +41,13 @@ std::string driver_report() {
   return text;
 }
 
-// "; did you mean 'cpu:1'?" if a usable driver has a similar name, else ".".
+// "; did you mean 'cpu:1'?" if a driver has a similar name, else ".". The report says why one is not usable.
 std::string near_devices(std::string_view driver, std::string_view index) {
-  std::vector<std::string> usable;
+  std::vector<std::string> others;
   for (const Candidate& candidate : drivers())
-    if (candidate.status == DriverStatus::usable) usable.push_back(candidate.name);
+    if (candidate.name != driver) others.push_back(candidate.name);
   std::string text;
-  for (const std::string& name : near_words(driver, usable))
+  for (const std::string& name : near_words(driver, others))
     text += fmt::format("{}'{}{}'", text.empty() ? "" : " or ", name, index);
   return text.empty() ? "." : fmt::format("; did you mean {}?", text);
 }
