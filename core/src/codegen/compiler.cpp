@@ -88,12 +88,10 @@ class WorkAround final : public llvm::FunctionPass {
 
 /// The passes that emit code, with WorkAround after those that optimise LLVM IR once more, and without some:
 /// - Where control flow must be structured, as for PTX, LLVM (22.1.8) still copies the first branch of a loop
-/// to
-///   the loop's end, so that the loop has two entries. ptxas does not make warps converge in such a loop, and
-///   its barriers never return (tests/evidence/ptxas-barrier.md).
+///   to its end, so that the loop has two entries. ptxas does not make warps converge in such a loop, and its
+///   barriers never return (tests/evidence/ptxas-barrier.md).
 /// - On a CPU, loop strength reduction takes a fifth of the time of a compilation, and code is not faster
-/// with it
-///   (tests/evidence/cold-start.md).
+///   with it (tests/evidence/cold-start.md).
 class EmissionPasses final : public llvm::legacy::PassManager {
  public:
   EmissionPasses(const DeviceModel& device, bool structured)

@@ -128,8 +128,8 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 /// +0 (tests/evidence/amdgpu-zero.md). It turns `-x + 0` into such a difference. Mesa's llvmpipe simplifies
 /// `x + 0` to x and `x * 0` to 0 (tests/evidence/vulkan.md), also after it has unrolled a loop. With
 /// Zeros::all, zeros of both signs are therefore hidden in products, quotients and fma, and where a variable,
-/// a parameter or a result receives them. Must run just before instruction
-/// selection. On AMD GPUs and Vulkan devices only.
+/// a parameter or a result receives them. Must run just before instruction selection. On AMD GPUs and Vulkan
+/// devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };
@@ -174,8 +174,8 @@ class ComparedAbs : public llvm::PassInfoMixin<ComparedAbs> {
 };
 
 /// Hides products of f32 from their conversion to f16. LLVM 22 selects both as one v_fma_mixlo_f16 with an
-/// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run
-/// just before instruction selection. On AMD GPUs only.
+/// addend of +0, which gives +0 instead of -0 (tests/evidence/amdgpu-half-products.md). Must run just before
+/// instruction selection. On AMD GPUs only.
 class SignedProducts : public llvm::PassInfoMixin<SignedProducts> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

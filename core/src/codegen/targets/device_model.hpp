@@ -92,8 +92,8 @@ class DeviceModel {
   virtual MathOptions math_options() const = 0;
   /// Rewrites optimised code that LLVM's back end or the vendor's compiler miscompiles.
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
-  /// The same for one function; returns whether it changed anything. Called before work_around(), and again by
-  /// the back end just before it selects instructions, because passes of the back end put values that were
+  /// The same for one function; returns whether it changed anything. Called before work_around(), and again
+  /// by the back end just before it selects instructions, because passes of the back end put values that were
   /// stored in place of loads. So what it has rewritten must not need it again.
   virtual bool work_around_in(llvm::Function&) const { return false; }
   /// Whether code objects carry source lines as DWARF.
