@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 1: copies.
+#include "end_of_memory.hpp"
 #include "objects.hpp"
 
 namespace weir::conformance {
@@ -20,12 +21,24 @@ void copy_on(const Stream& stream, const Memory& to, std::uint64_t to_offset, co
        from_offset, size);
 }
 
-WEIR_REQUIREMENT(1, 20, Copies, ToDeviceAndBackKeepEveryByte,
-                 "A copy to the device and back keeps every byte, in every size.") {
+WEIR_REQUIREMENT(
+    1, 20, Copies, ToDeviceAndBackKeepEveryByte,
+    "A copy to the device and back keeps every byte, in every size, and touches no byte past the "
+    "end of the host's memory.") {
   for (const std::uint64_t size : sizes) {
     const Memory memory(size);
     memory.write(pattern(size));
     EXPECT_TRUE(same_bytes(memory.read(), pattern(size))) << "of " << size << " bytes";
+  }
+  const EndOfMemory from(70), to(70);
+  const Memory memory(70);
+  const Stream stream;
+  for (std::uint64_t size = 1; size <= 70; ++size) {
+    const Bytes bytes = pattern(size, static_cast<std::uint32_t>(size));
+    copy_in(stream, memory, 0, from.last(bytes), size);
+    copy_out(stream, to.last(size), memory, 0, size);
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes({to.last(size), size}, bytes)) << "of " << size << " bytes at the end of a page";
   }
 }
 
@@ -134,17 +147,25 @@ WEIR_REQUIREMENT(1, 27, Copies, ToHostPastTheEndAreInvalid,
 
 WEIR_REQUIREMENT(
     1, 28, Copies, OnDevicePastEitherEndAreInvalid,
-    "copy_on_device past the end of source or destination returns WEIR_ERROR_INVALID and changes nothing.") {
+    "copy_on_device past the end of source or destination returns WEIR_ERROR_INVALID and changes nothing. "
+    "The message does not name the destination if the source is wrong, or the other way round.") {
   const Memory small(100), large(200);
   small.write(pattern(100));
   large.write(pattern(200));
   const Stream stream;
   const std::uint64_t ranges[][2] = {{0, 101}, {1, 100}, {101, 1}, {~0ull, 2}};
+  const auto expect_named = [](const std::string& message, const char* wrong, const char* right) {
+    EXPECT_TRUE(message.find(right) == std::string::npos || message.find(wrong) != std::string::npos)
+        << "copy_on_device with a range past the end of the " << wrong << " names the " << right << ": "
+        << message << "; driver.h: an argument is wrong; the message names it";
+  };
   for (const auto& [offset, size] : ranges) {
-    refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream), weir_allocation(small), offset,
-            weir_allocation(large), std::uint64_t{0}, size);
-    refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream), weir_allocation(large),
-            std::uint64_t{0}, weir_allocation(small), offset, size);
+    expect_named(refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream),
+                         weir_allocation(small), offset, weir_allocation(large), std::uint64_t{0}, size),
+                 "destination", "source");
+    expect_named(refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream),
+                         weir_allocation(large), std::uint64_t{0}, weir_allocation(small), offset, size),
+                 "source", "destination");
   }
   stream.synchronize();
   EXPECT_TRUE(same_bytes(small.read(), pattern(100)));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 2: events, alone and between streams.
+#include <chrono>
+#include <thread>
+
 #include "kernels/gate.hpp"
 
 namespace weir::conformance {
@@ -189,11 +192,34 @@ WEIR_REQUIREMENT(2, 38, Events, WaitsKeepTheMarkOfTheirTime,
 
 WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
                  "An event that is recorded again reports its last record only.") {
-  const Stream stream;
   const Event event;
-  event.record(stream);
-  event.synchronize();
-  expect_mark_after_gate(stream, event);
+  {
+    const Stream stream;
+    event.record(stream);
+    event.synchronize();
+    expect_mark_after_gate(stream, event);
+  }
+  // Whenever the event is recorded, both streams have had the same number of submissions.
+  const Memory memory(64);
+  const Stream stream, other;
+  const Event again;
+  for (int round = 1; round <= 64 && !HasFailure(); ++round) {
+    fill<std::uint8_t>(other, memory, 0, 64, 1);
+    again.record(other);
+    again.synchronize();
+    EXPECT_TRUE(again.done()) << "event_synchronize returned, and event_query returned WEIR_NOT_READY";
+    Gate gate;
+    gate.hold(stream);
+    again.record(stream);
+    EXPECT_FALSE(again.done())
+        << "an event was reached on one stream and then recorded on another one, which is held, after "
+           "equally "
+           "many submissions, round "
+        << round
+        << "; event_query returned WEIR_OK. Look first at what event_query remembers of a reached mark";
+    gate.open();
+    stream.synchronize();
+  }
 }
 
 WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,
@@ -257,7 +283,45 @@ WEIR_REQUIREMENT(2, 42, Events, OfTheSameStreamDoNotBlockIt,
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 19)));
 }
 
-WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 8 streams keeps its order.") {
+/// Each of 200 streams waits for the one before it, and the first one is held.
+void expect_long_chain_of_held_streams() {
+  constexpr std::size_t count = 200;
+  const Memory memory(8 * (count + 1));
+  const std::vector<Stream> streams(count);
+  const Stream source, last;
+  fill<std::uint64_t>(source, memory, 0, 8, 4711);
+  source.synchronize();
+  const auto copy = [&](const Stream& stream, std::uint64_t to) {
+    call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * to,
+         weir_allocation(memory), 8 * (to - 1), std::uint64_t{8});
+    stream.flush();
+  };
+  Gate gate;
+  gate.hold(streams[0]);
+  copy(streams[0], 1);
+  const auto wait_for = [](const Stream& waiting, const Stream& stream) {
+    const Event event;
+    event.record(stream);
+    waiting.wait(event);
+  };
+  for (std::size_t i = 1; i < count; ++i) {
+    wait_for(streams[i], streams[i - 1]);
+    copy(streams[i], i + 1);
+  }
+  // Now all of them have most probably begun to wait.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  wait_for(last, streams[count - 1]);
+  EXPECT_FALSE(last.done()) << "stream_query returned WEIR_OK for a stream that waits for the last one of a "
+                               "chain of "
+                            << count << " streams, the first of which is held";
+  gate.open();
+  last.synchronize();
+  EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(count + 1, 4711))
+      << "a chain of " << count << " streams, each of which copies what the one before it wrote";
+}
+
+WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold,
+                 "A chain of 100 waits over 8 streams keeps its order, and so does one of 200 streams.") {
   const Memory memory(8 * 101);
   std::vector<Stream> streams(8);
   std::vector<Event> events(8);
@@ -280,6 +344,7 @@ WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 
            "replaces the earlier mark. Look first at event_record of an event whose last mark is not "
            "reached, then "
            "at stream_wait_event";
+  if (Gate::possible()) expect_long_chain_of_held_streams();
 }
 
 WEIR_REQUIREMENT(2, 89, Events, AreReachedForThoseWhoSeeWhatWaitedForThem,

@@ -85,6 +85,12 @@ WEIR_REQUIREMENT(
             static_cast<const void*>(&one), 1u);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), pattern(100)));
+  // Large memory may be taken in larger units.
+  for (const std::uint64_t size : {(1ull << 20) + 1, (4ull << 20) + 1, (33ull << 20) - 1}) {
+    const Memory large(size);
+    refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(large), size,
+            std::uint64_t{1}, static_cast<const void*>(&one), 1u);
+  }
 }
 
 WEIR_REQUIREMENT(1, 48, Fills, OfNothingDoNothing,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "end_of_memory.hpp"
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 #include "kernels/kernels.hpp"
@@ -132,7 +133,7 @@ WEIR_REQUIREMENT(1, 38, Copies, OfNothingPastTheEndAreInvalid,
 }
 
 WEIR_REQUIREMENT(1, 54, Fills, PatternsLieAnywhere,
-                 "A pattern is read from any address, whatever its size.") {
+                 "A pattern is read from any address, whatever its size, and no byte past it is read.") {
   const Memory memory(256);
   const Stream stream;
   Bytes room(64);
@@ -149,6 +150,16 @@ WEIR_REQUIREMENT(1, 54, Fills, PatternsLieAnywhere,
           << "a fill with a pattern of " << width << " bytes, " << begin
           << " bytes after a multiple of 16. Look first at how fill loads the pattern";
     }
+  const EndOfMemory end(16);
+  for (const std::uint32_t width : {1u, 2u, 4u, 8u, 16u}) {
+    fill<std::uint8_t>(stream, memory, 0, 256, 0);
+    const std::uint8_t* const repeated = end.last(pattern(width, width));
+    call(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0}, std::uint64_t{width},
+         static_cast<const void*>(repeated), width);
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes(memory.read(0, width), pattern(width, width)))
+        << "a fill with a pattern of " << width << " bytes at the end of a page";
+  }
 }
 
 /// Submits one kind of work 499 times to a stream that is held.

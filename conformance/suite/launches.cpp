@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "end_of_memory.hpp"
 #include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
 #include "kernels/held_kernel.hpp"
@@ -155,13 +156,16 @@ WEIR_REQUIREMENT(
     const std::uint64_t room = std::uint64_t{info().max_argument_bytes} + 8;
     const Memory out(count * room);
     std::vector<Bytes> blocks;
+    const EndOfMemory end(info().max_argument_bytes);  // for blocks behind which nothing is readable
     {
       Delay delay(stream);
       for (std::size_t i = 0; i < count; ++i) {
         const BlockKernel& kernel = kernels[first + i];
         Bytes block = kernel.block(out, i * room, static_cast<std::uint32_t>(first + i + 1));
         blocks.push_back(block);
-        const weir_launch launch = kernel.launch_of(block);
+        weir_launch launch = kernel.launch_of(block);
+        // Blocks of other sizes would lie at odd addresses there.
+        if (block.size() % 8 == 0) launch.arguments = end.last(block);
         weir_status status = new_status();
         if (const weir_result result = table().kernel_launch(stream, &launch, &status); result != WEIR_OK) {
           delay.end();
@@ -174,6 +178,7 @@ WEIR_REQUIREMENT(
                  "then at kernel_launch";
         }
         std::ranges::fill(block, std::uint8_t{0xcc});
+        std::ranges::fill(end.last(block.size()), end.last(0), std::uint8_t{0xcc});
       }
       delay.end();
       stream.synchronize();

@@ -25,9 +25,12 @@ WEIR_REQUIREMENT(1, 01, Memory, IsAllocatedInEverySize,
 
 WEIR_REQUIREMENT(1, 02, Memory, TellsItsSizeAndKind,
                  "memory_get_info returns the requested size and the kind.") {
-  const Memory memory(12345);
-  EXPECT_EQ(memory.info().size, 12345u);
-  EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_DEVICE});
+  // Odd sizes of several magnitudes, since large memory may be taken in larger units.
+  for (const std::uint64_t size : {100ull, 12345ull, (1ull << 20) + 1, (4ull << 20) + 1, (33ull << 20) - 1}) {
+    const Memory memory(size);
+    EXPECT_EQ(memory.info().size, size) << "is the size that memory_get_info returns, and the size asked for";
+    EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_DEVICE});
+  }
 }
 
 WEIR_REQUIREMENT(
@@ -274,7 +277,9 @@ void check_alignments(std::uint32_t kind, std::uint64_t largest, const Allocate&
     const weir_memory_options options = memory_options(100, kind, std::uint64_t{1} << bit);
     weir_allocation out = nullptr;
     const weir_result result = result_of(allocate, options, &out);
-    if (result == WEIR_ERROR_UNSUPPORTED || result == WEIR_ERROR_OUT_OF_MEMORY) continue;
+    if (result == WEIR_ERROR_UNSUPPORTED) continue;
+    // No memory of the device has an alignment of more than its size: that one cannot be short.
+    if (result == WEIR_ERROR_OUT_OF_MEMORY && options.alignment < info().total_memory) continue;
     EXPECT_EQ(result_name(result), "WEIR_OK")
         << "for the alignment 2^" << bit << "; driver.h: a power of two above memory_alignment is kept, or "
         << "refused with WEIR_ERROR_UNSUPPORTED";
@@ -295,6 +300,9 @@ void check_alignments(std::uint32_t kind, std::uint64_t largest, const Allocate&
     // Without the small blocks, the second block could follow the first one.
     for (const std::uint64_t of : {alignment, std::uint64_t{0}, alignment, std::uint64_t{0}})
       if (!is_aligned_or_refused(memory_options(256, kind, of), allocate, held)) return;
+    // Drivers take large memory in other ways than small memory.
+    for (const std::uint64_t size : {1u << 20, (4u << 20) + 1, 9u << 20})
+      if (!is_aligned_or_refused(memory_options(size, kind, alignment), allocate, held)) return;
   }
 }
 
@@ -351,7 +359,8 @@ WEIR_REQUIREMENT(
   needs_version(1);
   for (const std::uint64_t alignment :
        {std::uint64_t{3}, std::uint64_t{48}, std::uint64_t{63}, std::uint64_t{65}, std::uint64_t{96},
-        std::uint64_t{4097}, ~std::uint64_t{0}}) {
+        std::uint64_t{192}, std::uint64_t{320}, std::uint64_t{4097}, std::uint64_t{3 * 4096},
+        ~std::uint64_t{0}}) {
     const weir_memory_options options = memory_options(100, WEIR_MEMORY_DEVICE, alignment);
     weir_allocation out = nullptr;
     refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs of older and newer hosts: a reader treats missing fields as zero, reads nothing past struct_size,
 // and accepts a size larger than its own.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstring>
 
+#include "end_of_memory.hpp"
 #include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
@@ -19,29 +17,18 @@ constexpr std::size_t newer = 70'000;
 template <class Struct>
 class Sized {
  public:
-  Sized(const Struct& value, std::size_t size) {
-    if (memory_ == MAP_FAILED) throw std::runtime_error("cannot map memory");
-    mprotect(memory_ + space(), page(), PROT_NONE);
-    place_ = memory_ + space() - size;
+  Sized(const Struct& value, std::size_t size) : memory_(size), place_(memory_.last(size)) {
     std::memset(place_, 0xff, size);
     std::memcpy(place_, &value, std::min(size, sizeof value));
     const auto given = static_cast<std::uint32_t>(size);
     std::memcpy(place_, &given, sizeof given);
   }
-  Sized(const Sized&) = delete;
-  Sized& operator=(const Sized&) = delete;
-  ~Sized() { munmap(memory_, space() + page()); }
 
   Struct* get() const { return reinterpret_cast<Struct*>(place_); }
 
  private:
-  static std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-  /// For the largest size, in whole pages.
-  static std::size_t space() { return (sizeof(Struct) + newer + page() - 1) / page() * page(); }
-
-  char* memory_ = static_cast<char*>(
-      mmap(nullptr, space() + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  char* place_;
+  const EndOfMemory memory_;
+  std::uint8_t* const place_;
 };
 
 template <class Struct>

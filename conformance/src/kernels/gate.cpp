@@ -48,6 +48,15 @@ LiveObjects<Gate*>& gates() {
 
 }  // namespace
 
+OpensLater::OpensLater(Gate& gate)
+    : opening_([this, &gate](const std::stop_token& stopped) {
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(150);
+        while (!stopped.stop_requested() && std::chrono::steady_clock::now() < limit)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        opened_ = true;
+        gate.open();
+      }) {}
+
 std::size_t independent_streams(std::size_t most) {
   if (info().kind == WEIR_DEVICE_CPU) return most;
   return std::clamp<std::size_t>(info().recommended_streams / 2, 1, most);

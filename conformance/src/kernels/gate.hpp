@@ -2,6 +2,7 @@
 // Blocks streams, so that work submitted after the gate cannot have run.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -37,6 +38,22 @@ class Gate {
  private:
   struct State;
   std::shared_ptr<State> state_;
+};
+
+/// Opens a gate soon, on a thread of its own, or when it is destroyed. For a thread that submits more than
+/// 500 pieces of work to a held stream, where a driver may block.
+class OpensLater {
+ public:
+  explicit OpensLater(Gate& gate);
+  OpensLater(const OpensLater&) = delete;
+  OpensLater& operator=(const OpensLater&) = delete;
+  ~OpensLater() = default;
+
+  bool opened() const { return opened_; }
+
+ private:
+  std::atomic<bool> opened_{false};
+  std::jthread opening_;
 };
 
 /// How many streams a test may use that must not wait for one another: `most`, or fewer on GPUs. These map
