@@ -212,11 +212,11 @@ WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
     gate.hold(stream);
     again.record(stream);
     EXPECT_FALSE(again.done())
-        << "an event was reached on one stream and then recorded on another one, which is held, after "
-           "equally "
-           "many submissions, round "
-        << round
-        << "; event_query returned WEIR_OK. Look first at what event_query remembers of a reached mark";
+        << "an event was reached on one stream and then recorded on another one, which is held, after as "
+           "many submissions ("
+        << 2 * round
+        << " or less); event_query returned WEIR_OK. Look first at what event_query remembers of a reached "
+           "mark";
     gate.open();
     stream.synchronize();
   }
@@ -311,9 +311,9 @@ void expect_long_chain_of_held_streams() {
   // Now all of them have most probably begun to wait.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   wait_for(last, streams[count - 1]);
-  EXPECT_FALSE(last.done()) << "stream_query returned WEIR_OK for a stream that waits for the last one of a "
-                               "chain of "
-                            << count << " streams, the first of which is held";
+  EXPECT_FALSE(last.done())
+      << "stream_query returned WEIR_OK for a stream that waits for the last one of a chain of " << count
+      << " streams, the first of which is held";
   gate.open();
   last.synchronize();
   EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(count + 1, 4711))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 2: streams.
-#include <atomic>
 #include <chrono>
 #include <memory>
 

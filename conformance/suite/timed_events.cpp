@@ -243,6 +243,7 @@ WEIR_REQUIREMENT(
     "65,537 times on a held stream is destroyed once.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   const Stream stream;
+  const auto began = std::chrono::steady_clock::now();
   for (const int times : {256, 65'536}) {
     const Event event(WEIR_EVENT_TIMED);
     for (int i = 0; i < times; ++i) event.record(stream);
@@ -254,7 +255,9 @@ WEIR_REQUIREMENT(
         << ". Look first at the width of the number of its records";
     EXPECT_EQ(measured, 0) << "between an event and itself";
   }
-  if (!Gate::possible()) return;
+  // The same again would take too long on a slow device.
+  const bool slow = std::chrono::steady_clock::now() - began > std::chrono::milliseconds(500);
+  if (!Gate::possible() || (slow && !judged().thorough)) return;
   std::vector<Event> others;
   const auto make_others = [&] {
     for (int i = 0; i < 50; ++i) others.emplace_back(WEIR_EVENT_TIMED);
