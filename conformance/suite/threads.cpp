@@ -227,17 +227,16 @@ WEIR_REQUIREMENT(
   const Memory memory(64);
   const Stream streams[threads];
   std::atomic<int> lost{0}, all{0};
-  const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 100));
-  const auto fill_and_look = [&](int i) {
+  // `together`: how many of a thread's fills are in its stream at a time.
+  const auto fill_and_look = [&](int i, std::size_t together, const Race& race) {
     const weir_stream stream = streams[i];
     const weir_allocation to = memory;
     const std::uint64_t offset = begin + static_cast<std::uint64_t>(i);
     weir_status status = new_status();
-    // Many at a time, so that the work runs back to back.
-    std::uint8_t written[64], found[64];
+    std::uint8_t written[64] = {}, found[64] = {};
     for (std::uint8_t first = 1; lost == 0 && race.goes_on(); ++first) {
       bool worked = true;
-      for (std::size_t k = 0; k < std::size(written); ++k, ++all) {
+      for (std::size_t k = 0; k < together; ++k, ++all) {
         written[k] = static_cast<std::uint8_t>(first + k);
         worked = worked && quick_table().fill(stream, to, offset, 1, &written[k], 1, &status) == WEIR_OK &&
                  quick_table().copy_to_host(stream, &found[k], to, offset, 1, &status) == WEIR_OK;
@@ -246,14 +245,18 @@ WEIR_REQUIREMENT(
       if (!worked || !std::ranges::equal(written, found)) ++lost;
     }
   };
+  const std::chrono::milliseconds time(judged().thorough ? 1000 : 150);
   {
-    // Without interruptions: the two must run side by side.
+    const Race race(time);  // side by side, with the work of each thread back to back
     std::vector<std::jthread> running;
-    for (int i = 0; i < threads; ++i) running.emplace_back(fill_and_look, i);
+    for (int i = 0; i < threads; ++i) running.emplace_back([&, i] { fill_and_look(i, 64, race); });
   }
+  const Race race(time);  // interrupted, with work that some drivers leave to the thread that waits
+  at_once(threads, [&](int i) { fill_and_look(i, 1, race); });
   EXPECT_EQ(lost, 0)
       << "times, of " << all
-      << " fills of single bytes, one of 64 failed or lost its byte, while fills of the byte next to it ran "
+      << " fills of single bytes, one of up to 64 failed or lost its byte, while fills of the byte next to "
+         "it ran "
          "on another stream. Look first at whether a fill writes whole words at the ends of its range";
 }
 
@@ -391,14 +394,16 @@ void query_while_recorded_by_turns() {
     std::jthread querying([&](const std::stop_token& stopped) {
       at_once(racers, [&](int) {
         weir_status status = new_status();
-        for (; !stopped.stop_requested(); ++all) {
+        while (!stopped.stop_requested()) {
+          int others = 0;
           const unsigned before = turn;
-          const weir_result result = quick_table().event_query(event, &status);
-          if (before % 2 == 1 && before == turn && result != WEIR_NOT_READY) ++reached;
+          for (int k = 0; k < 8; ++k) others += quick_table().event_query(event, &status) != WEIR_NOT_READY;
+          if (before % 2 == 1 && before == turn) reached += others;
+          all += 8;
         }
       });
     });
-    const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 150));
+    const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 250));
     while (reached == 0 && race.goes_on()) {
       weir_status status = new_status();
       Gate gate;
@@ -408,7 +413,11 @@ void query_while_recorded_by_turns() {
       event.record(busy);
       ++turn;
       // Fewer than 500 submissions to each stream, for which a driver has room.
-      for (int k = 0; k < 960; ++k) (void)quick_table().event_record(event, k % 2 ? busy : other, &status);
+      for (int k = 0; k < 960; ++k) {
+        (void)quick_table().event_record(event, k % 2 ? busy : other, &status);
+        // So that most of the time passes between these records, and not between two holds.
+        for (int q = 0; q < 3; ++q) reached += quick_table().event_query(event, &status) != WEIR_NOT_READY;
+      }
       ++turn;
       gate.open();
       busy.synchronize();
