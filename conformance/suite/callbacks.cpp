@@ -84,33 +84,37 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     4, 42, Callbacks, WorkBehindWaits,
     "Work after a callback begins when it has returned and sees its writes, also a copy of a few "
-    "bytes of pinned memory.") {
+    "bytes from anywhere in pinned memory.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   needs(WEIR_CAP_PINNED_MEMORY);  // other memory may be read when the copy is submitted
-  const Memory memory(64);
-  const HostMemory host(64);
+  constexpr std::uint64_t offsets[] = {0, 1, 8, 64, 1000}, sizes[] = {1, 2, 4, 8, 16, 32, 64, 192, 1000};
+  const Memory memory(1000);
+  const HostMemory host(2000);
+  std::fill_n(host.data(), 2000, std::uint8_t{0});
   const Stream stream;
-  for (std::uint8_t i = 1; i <= 35; ++i) {
-    const std::uint64_t size = std::uint64_t{1} << i % 7;
-    host.data()[0] = 0;
+  for (std::uint8_t i = 0; i < std::size(offsets) * std::size(sizes); ++i) {
+    const std::uint64_t offset = offsets[i % std::size(offsets)], size = sizes[i / std::size(offsets)];
     struct Write {
       std::uint8_t* at;
+      std::uint64_t size;
       std::uint8_t value;
-    } write{host.data(), i};
+    } write{host.data() + offset, size, static_cast<std::uint8_t>(i + 1)};
     submit(
         stream,
         [](void* user) {
           // A pause long enough for work that does not wait to run ahead.
           for (std::atomic<int> spin{0}; spin.load() < 20'000;) spin.fetch_add(1);
-          *static_cast<Write*>(user)->at = static_cast<Write*>(user)->value;
+          const Write& asked = *static_cast<Write*>(user);
+          std::fill_n(asked.at, asked.size, asked.value);
         },
         &write);
     call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
-         static_cast<const void*>(host.data()), size);
+         static_cast<const void*>(write.at), size);
     stream.synchronize();
-    ASSERT_EQ(memory.read(0, 1).front(), i)
-        << "a callback wrote this number, and a copy_to_device of " << size
-        << " bytes of pinned memory was submitted after it. Look first at when small sources are read";
+    ASSERT_TRUE(same_bytes(memory.read(0, size), Bytes(size, write.value)))
+        << "a callback wrote these bytes, and a copy_to_device of " << size << " bytes from offset " << offset
+        << " of pinned memory was submitted after it. Look first at when small sources are read, and at how "
+           "the driver tells pinned memory from other memory";
   }
 }
 

@@ -14,15 +14,15 @@ namespace weir::conformance {
 namespace {
 
 WEIR_REQUIREMENT(4, 91, Callbacks, HeldStreamsLeaveOthersFree,
-                 "Work of a stream runs while host callbacks hold up to 16 other streams, or half as many as "
+                 "Work of a stream runs while host callbacks hold up to 64 other streams, or half as many as "
                  "the device recommends, also if it is submitted together with the callbacks.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  const std::size_t most = independent_streams(16);
+  const std::size_t most = independent_streams(64);
   const Memory memory(64);
   const Stream free;
   const std::vector<Stream> held(most);
-  for (std::size_t count = 1; count <= most; ++count)
+  for (std::size_t count = 1; count <= most; count = count < 16 ? count + 1 : 2 * count)
     for (int round = 0; round < 8; ++round) {
       Gate gate;
       for (std::size_t i = 0; i < count; ++i) {
@@ -47,6 +47,15 @@ WEIR_REQUIREMENT(4, 91, Callbacks, HeldStreamsLeaveOthersFree,
       free.synchronize();
       if (HasFailure()) return;
     }
+  if (!judged().thorough) return;
+  // Drivers may end threads that had nothing to do for some time.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  Gate gate;
+  gate.hold(free);
+  free.flush();
+  EXPECT_TRUE(gate.reached()) << "no callback had run for 2.5 seconds before";
+  gate.open();
+  free.synchronize();
 }
 
 /// Longer than a time limit that a driver may have put on a wait.
@@ -172,8 +181,7 @@ WEIR_REQUIREMENT(4, 94, FirstCall, CallsProceedWhileADeviceCloses,
 }
 
 WEIR_REQUIREMENT(4, 95, FirstCall, WaitsHaveNoTimeLimit,
-                 "event_synchronize, stream_synchronize and then the last device_close wait for work that "
-                 "takes seconds.") {
+                 "event_synchronize and stream_synchronize wait for work that takes seconds.") {
   ClosingDevice device;
   const std::chrono::milliseconds time = judged().thorough ? longest_time : long_time;
   weir_stream stream = nullptr;
@@ -207,12 +215,7 @@ WEIR_REQUIREMENT(4, 95, FirstCall, WaitsHaveNoTimeLimit,
   }
   call(table().event_destroy, event);
   call(table().stream_destroy, stream);
-  device.destroy_a_held_stream();
-  device.begin_to_close();
-  const auto limit = std::chrono::steady_clock::now() + time;
-  while (!device.closed() && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_FALSE(device.closed()) << "the last device_close returned before the device's work had ended";
+  call(table().device_close, device.get());  // C2.71 has work that takes seconds
 }
 
 }  // namespace

@@ -266,9 +266,31 @@ WEIR_REQUIREMENT(2, 75, Leaks, OfRefusedEvents,
   });
 }
 
+/// Drivers may give each thread that runs blocks memory for them.
+void expect_threads_to_leave_nothing() {
+  const std::optional<Kernel> shared = kernel_if_any("shared");
+  if (!shared || max_dynamic_bytes(*shared) < 4096) return;
+  const Memory out(8);
+  expect_flat("a thread that launches a kernel with dynamic shared memory, and ends", 200, [&] {
+    std::thread([&] {
+      const Stream stream;
+      const Arguments values = [&] {
+        Arguments made = arguments(out, std::int64_t{4096});
+        made.pad_to(shared->ready().argument_bytes);
+        return made;
+      }();
+      weir_launch launch = shared->launch_of(values, {1, 1, 1}, {1, 1, 1}, 4096);
+      launch.arguments = values.bytes().data();
+      call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
+      stream.synchronize();
+    }).join();
+  });
+}
+
 WEIR_REQUIREMENT(3, 59, Leaks, OfModulesAndLaunches,
-                 "Loading, launching and unloading a module 250 times, or 10,000 times with --thorough, and "
-                 "10,000 launches of one kernel, leak nothing.") {
+                 "Loading, launching and unloading a module 250 times, or 10,000 times with --thorough, "
+                 "10,000 launches of one kernel, and 200 threads that launch one with dynamic shared memory "
+                 "leak nothing.") {
   const Memory out(8 * 64);
   const Stream stream;
   expect_flat("module_load, module_get_kernel, kernel_launch, module_unload", sometimes(), [&] {
@@ -281,6 +303,7 @@ WEIR_REQUIREMENT(3, 59, Leaks, OfModulesAndLaunches,
     iota.launch(stream, arguments(out, std::int64_t{64}, std::int64_t{1}));
     stream.synchronize();
   });
+  expect_threads_to_leave_nothing();
 }
 
 WEIR_REQUIREMENT(3, 61, Leaks, OfLookUps,

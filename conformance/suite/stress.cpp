@@ -137,8 +137,52 @@ WEIR_REQUIREMENT(8, 13, Threads, RecordAndWaitForOneEvent,
   }
 }
 
+/// Three threads launch `sum`, each with 128 equal values, which differ from launch to launch.
+void expect_large_blocks_apart(const Kernel& sum) {
+  constexpr std::int64_t values = 128, launches = 100;
+  const Race race(std::chrono::milliseconds(judged().thorough ? 2000 : 250));
+  Interruptions interruptions;
+  std::atomic<bool> failed{false};
+  on_threads(3, [&](int i) {
+    const Memory out(8 * launches);
+    const Stream stream;
+    std::vector<Bytes> blocks;
+    for (std::int64_t k = 0; k < launches; ++k) {
+      Arguments made;
+      made.add(out, static_cast<std::uint64_t>(8 * k));
+      for (std::int64_t n = 0; n < values; ++n) made.add(1000 * (i + 1) + k);
+      made.pad_to(sum.ready().argument_bytes);
+      blocks.push_back(made.bytes());
+    }
+    weir_status status = new_status();
+    while (!failed && race.goes_on()) {
+      {
+        const Interruptions::Here here(interruptions);
+        for (const Bytes& block : blocks) {
+          weir_launch launch = sum.launch_of({});
+          launch.arguments = block.data();
+          if (quick_table().kernel_launch(stream, &launch, &status) != WEIR_OK)
+            throw std::runtime_error(std::string("kernel_launch: ") + status.message);
+        }
+      }
+      stream.synchronize();
+      const auto sums = out.values<std::int64_t>();
+      for (std::int64_t k = 0; k < launches; ++k) {
+        const std::int64_t found = sums[static_cast<std::size_t>(k)], right = values * (1000 * (i + 1) + k);
+        if (found == right) continue;
+        failed = true;
+        throw std::runtime_error("a launch with " + std::to_string(values) + " values of " +
+                                 std::to_string(right / values) + " found the sum " + std::to_string(found) +
+                                 "; three threads launch the kernel with other values. Look first at where "
+                                 "kernel_launch keeps large argument blocks");
+      }
+    }
+  });
+}
+
 WEIR_REQUIREMENT(8, 14, Threads, LaunchOneKernel,
-                 "Eight threads launch one kernel with arguments of their own.") {
+                 "Eight threads launch one kernel with arguments of their own, also three threads with "
+                 "argument blocks of more than 1024 bytes.") {
   const Kernel iota("iota");
   on_threads(8, [&](int i) {
     const Memory out(8 * 256);
@@ -155,6 +199,8 @@ WEIR_REQUIREMENT(8, 14, Threads, LaunchOneKernel,
     }
     stream.synchronize();
   });
+  if (const std::optional<Kernel> sum = kernel_if_any("sum_128"))
+    if (sum->ready().argument_bytes <= info().max_argument_bytes) expect_large_blocks_apart(*sum);
 }
 
 WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
@@ -247,10 +293,14 @@ WEIR_REQUIREMENT(
       weir_kernel out = nullptr;
       const weir_result result =
           table().module_get_kernel(iota.module(), name.c_str(), &iota.layout(), &out, &status);
-      if (result != WEIR_ERROR_NOT_FOUND || !std::strstr(status.message, name.c_str()))
-        throw std::runtime_error("module_get_kernel of '" + name + "' returned " +
-                                 std::string(result_name(result)) + " with the message of another thread: '" +
-                                 status.message + "'. Look first at the memory in which messages are made");
+      if (result == WEIR_ERROR_NOT_FOUND && std::strstr(status.message, name.c_str())) continue;
+      const char* const named = std::strstr(status.message, "missing_");
+      const bool of_another = named && named[std::strlen("missing_")] != 'a' + i;
+      throw std::runtime_error("module_get_kernel of '" + name + "' returned " +
+                               std::string(result_name(result)) +
+                               (of_another ? " with the message of another thread: '"
+                                           : " with a message that does not name it: '") +
+                               status.message + "'. Look first at the memory in which messages are made");
     }
   });
 }
