@@ -239,6 +239,7 @@ void expect_prompt_exit_after_a_callback() {
           const weir_host_callback run = [](void*) { ran = true; };
           call(table().stream_host_callback, weir_stream(*stream), run, static_cast<void*>(nullptr));
           stream->synchronize();
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the callback's thread waits
           return ran.load();
         }))
       return;
