@@ -86,8 +86,12 @@ WEIR_REQUIREMENT(
     }
 }
 
+constexpr std::chrono::milliseconds slow{250};
+
 /// A graph of `roots` nodes, one that depends on all, and 100 that depend on one of the first each.
-void expect_many_roots(std::uint32_t roots, int launches) {
+/// Some devices need much time for each node: they get fewer launches. Returns the time of the first one,
+/// with that of graph_create.
+std::chrono::milliseconds expect_many_roots(std::uint32_t roots, int launches) {
   constexpr std::uint32_t early = 100;
   const Memory memory(roots), joined(roots), followed(early);
   GraphNodes nodes;
@@ -96,28 +100,35 @@ void expect_many_roots(std::uint32_t roots, int launches) {
   for (const std::uint32_t i : all) nodes.fill<std::uint8_t>(memory, i, 1, 7);
   nodes.depend(nodes.copy_on_device(joined, 0, memory, 0, roots), std::move(all));
   for (std::uint32_t i = 0; i < early; ++i) nodes.copy_on_device(followed, i, memory, i, 1, {i});
+  const auto began = std::chrono::steady_clock::now();
   const Graph graph = nodes.make();
   const Stream stream;
-  for (int run = 0; run < launches; ++run) {
+  std::chrono::milliseconds first{0}, passed{0};
+  for (int run = 0; run < launches && (passed < slow || judged().thorough) && !testing::Test::HasFailure();
+       ++run) {
     for (const Memory* each : {&memory, &joined, &followed})
       fill<std::uint8_t>(stream, *each, 0, each->size(), 0);
     launch(graph, stream);
     stream.synchronize();
-    ASSERT_TRUE(same_bytes(joined.read(), Bytes(roots, 7)))
+    EXPECT_TRUE(same_bytes(joined.read(), Bytes(roots, 7)))
         << "of " << roots
         << " nodes without dependencies, node i fills byte i, and a node that depends on all "
         << "copies the bytes; launch " << run << ". Look first at how dependencies are counted";
-    ASSERT_TRUE(same_bytes(followed.read(), Bytes(early, 7)))
+    EXPECT_TRUE(same_bytes(followed.read(), Bytes(early, 7)))
         << "of " << roots << " nodes without dependencies, node i fills byte i, and " << early
         << " nodes that depend on one of the first each copy it; launch " << run
         << ". Look first at whether a node begins before the run has prepared those that depend on it";
+    passed = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    if (run == 0) first = passed;
   }
+  return first;
 }
 
 WEIR_REQUIREMENT(
     5, 31, Graphs, NodesAreManyAndWide,
     "Graphs of 4,100 to 70,101 nodes run whole: one node, 4,098 that depend on it, and one that depends on "
-    "all; and up to 70,000 nodes, one that depends on all, and 100 that depend on one each.") {
+    "all; and up to 70,000 nodes, or 20,000 on slow devices, one that depends on all, and 100 that depend on "
+    "one each.") {
   needs(WEIR_CAP_GRAPHS);
   constexpr std::uint32_t wide = 4098;
   const Memory memory(2 * wide + 8);
@@ -137,8 +148,10 @@ WEIR_REQUIREMENT(
     EXPECT_TRUE(same_bytes(found, Bytes(2 * wide, 7)))
         << "byte i is written by node 1 + i, byte " << wide << " + i by the last node from byte i";
   }
-  ASSERT_NO_FATAL_FAILURE(expect_many_roots(70'000, 2));  // more than 16 bits count
-  if (!HasFailure()) expect_many_roots(20'000, 8);
+  if (HasFailure()) return;
+  const std::chrono::milliseconds time = expect_many_roots(20'000, 8);
+  // More than 16 bits count.
+  if (!HasFailure() && (time < slow / 2 || judged().thorough)) expect_many_roots(70'000, 2);
 }
 
 WEIR_REQUIREMENT(5, 50, Graphs, EveryNodeIsChecked,
