@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <weir/error.hpp>
 
 #include "harness.hpp"
@@ -437,7 +439,35 @@ TEST(PtxIntegers, AbsoluteValuesAreMaxima) {
                             everything);
     EXPECT_EQ(ptx.count("abs."), 0u) << ptx.text;
     EXPECT_GE(ptx.count("max.s" + type.substr(1)), 1u) << ptx.text;
+    EXPECT_EQ(ptx.count(", n; }"), 0u) << "the negation must be the first operand:\n" << ptx.text;
   }
+}
+
+// ptxas drops the negation of the second operand. In words of smaller integers, an extension follows it.
+TEST(PtxIntegers, NegationsAreFirstOperandsOfBounds) {
+  for (const std::string op : {"max", "min"})
+    for (const bool both : {false, true}) {
+      const Ptx ptx = compile(
+          "weir-ir 1\nkernel \"bounds\"\n  param @x : array<i32, 1>\n  param @y : array<i32, 1>\n{\n"
+          "%zero = const 0 : i64\n%n = extent @x, 0 : i64\nparallel (%i) in (%zero to %n) {\n"
+          "%x = load @x[%i] : i32\n%y = load @y[%i] : i32\n%a = neg %x : i32\n%b = neg %y : i32\n%c = " +
+              op + (both ? " %a" : " %x") + ", %b : i32\nstore @x[%i], %c\n}\n}\n",
+          everything);
+      std::set<std::string> negations;
+      int bounds = 0;
+      std::istringstream lines(ptx.text);
+      for (std::string line; std::getline(lines, line);) {
+        std::smatch found;
+        if (std::regex_search(line, found, std::regex("(neg|sub)\\.s32\\s+(%r[0-9]+), (0, )?%r[0-9]+;")))
+          negations.insert(found[2]);
+        if (!std::regex_search(line, found, std::regex(op + "\\.s32\\s+%r[0-9]+, (%r[0-9]+), (%r[0-9]+);")))
+          continue;
+        ++bounds;
+        EXPECT_TRUE(negations.contains(found[1])) << line << "\n" << ptx.text;
+        EXPECT_FALSE(negations.contains(found[2])) << line << "\n" << ptx.text;
+      }
+      EXPECT_GT(bounds, 0) << ptx.text;
+    }
 }
 
 // ptxas takes |x| > -1 as true for NaN, too.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators, casts, bits and functions, compared with the host's.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -26,6 +27,59 @@ TEST(Arithmetic, IntegersWrapAndDivisionByZeroIsZero) {
   EXPECT_THAT(run<std::int32_t>(kernel, 11, 17, 5),
               testing::ElementsAre(22, 12, 85, 3, 2, 0, 0, std::numeric_limits<std::int32_t>::min(),
                                    std::numeric_limits<std::int32_t>::min() + 16, -17, 17));
+}
+
+template <class T>
+void check_bounds_of_negations() {
+  const Kernel kernel{"bounds", [](View<T, 2> out, View<const T> x, View<const T> y, View<const T> z) {
+                        range_for(x.size(), [&](Index i) {
+                          const Value<T> a = x[i], b = y[i], c = z[i];
+                          out(i, 0) = max(max(a, -b), c);
+                          out(i, 1) = min(min(a, -b), c);
+                          out(i, 2) = max(c, max(-a, b));
+                          out(i, 3) = max(max(-a, -b), c);
+                          out(i, 4) = min(min(-a, -b), c);
+                          out(i, 5) = max(abs(a), b);
+                          out(i, 6) = max(max(abs(a), abs(b)), abs(c));
+                          out(i, 7) = min(min(a, b), -c);
+                          out(i, 8) = max(max(max(a, -b), c), -a);
+                        });
+                      }};
+  std::vector<T> numbers;
+  for (const int n : {0, 1, -1, 2, -2, 7, -12, 100, -100}) numbers.push_back(static_cast<T>(n));
+  for (const int n : {0, 1, 2}) numbers.push_back(static_cast<T>(std::numeric_limits<T>::min() + n));
+  for (const int n : {0, 1, 2}) numbers.push_back(static_cast<T>(std::numeric_limits<T>::max() - n));
+  std::vector<T> x, y, z;
+  for (const T a : numbers)
+    for (const T b : numbers)
+      for (const T c : numbers) x.push_back(a), y.push_back(b), z.push_back(c);
+  const auto out = tested().array<T>(x.size(), 9);
+  kernel(out, tested().array_of<T>(x), tested().array_of<T>(y), tested().array_of<T>(z));
+  const std::vector<T> got = out.to_host();
+  const auto neg = [](T v) { return static_cast<T>(0u - static_cast<std::make_unsigned_t<T>>(v)); };
+  const auto absolute = [&](T v) { return v < 0 ? neg(v) : v; };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const T a = x[i], b = y[i], c = z[i];
+    const T expected[] = {std::max({a, neg(b), c}),
+                          std::min({a, neg(b), c}),
+                          std::max({c, neg(a), b}),
+                          std::max({neg(a), neg(b), c}),
+                          std::min({neg(a), neg(b), c}),
+                          std::max(absolute(a), b),
+                          std::max({absolute(a), absolute(b), absolute(c)}),
+                          std::min({a, b, neg(c)}),
+                          std::max({a, neg(b), c, neg(a)})};
+    for (std::size_t k = 0; k < 9; ++k)
+      ASSERT_EQ(got[9 * i + k], expected[k])
+          << "expression " << k << " of " << +a << ", " << +b << ", " << +c;
+  }
+}
+
+TEST(Arithmetic, BoundsOfNegatedIntegers) {
+  check_bounds_of_negations<std::int8_t>();
+  check_bounds_of_negations<std::int16_t>();
+  check_bounds_of_negations<std::int32_t>();
+  check_bounds_of_negations<std::int64_t>();
 }
 
 TEST(Arithmetic, BitsAndShifts) {

@@ -11,15 +11,15 @@ namespace {
 
 using llvm::Value;
 
-/// LLVM would make llvm.abs of other forms again.
+/// LLVM would make llvm.abs of other forms again. The negation comes first: see NegationsFirst.
 Value* by_maximum(llvm::IRBuilder<>& b, Value* x) {
   const bool is_word = x->getType()->isIntegerTy(32);
   auto* type = llvm::FunctionType::get(x->getType(), {x->getType()}, false);
   llvm::CallInst* call =
       b.CreateCall(type,
                    llvm::InlineAsm::get(type,
-                                        is_word ? "{ .reg .s32 n; neg.s32 n, $1; max.s32 $0, $1, n; }"
-                                                : "{ .reg .s64 n; neg.s64 n, $1; max.s64 $0, $1, n; }",
+                                        is_word ? "{ .reg .s32 n; neg.s32 n, $1; max.s32 $0, n, $1; }"
+                                                : "{ .reg .s64 n; neg.s64 n, $1; max.s64 $0, n, $1; }",
                                         is_word ? "=r,r" : "=l,l", /*hasSideEffects=*/false),
                    {x});
   call->setDoesNotAccessMemory();

@@ -59,6 +59,14 @@ class MultiplyAdds : public llvm::PassInfoMixin<MultiplyAdds> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+/// Makes a negation the first operand of a minimum or maximum of signed words. ptxas merges max(max(x, -y),
+/// z) and min(min(x, -y), z) to one instruction with y instead of -y (tests/evidence/ptxas-max3.md). Must run
+/// just before instruction selection. On PTX only.
+class NegationsFirst : public llvm::PassInfoMixin<NegationsFirst> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Replaces llvm.minimumnum and llvm.maximumnum by comparisons and selects, and the reductions that LLVM
 /// makes of them. LLVM 22 lowers the intrinsics wrongly for scalars on AVX512DQ. Its loop vectoriser reduces
 /// vectors of them with llvm.vector.reduce.fmin and fmax, which do not order zeros

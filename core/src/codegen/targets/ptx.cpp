@@ -238,7 +238,7 @@ class PtxModel final : public GpuModel {
 
   bool work_around_in(llvm::Function& function) const override {
     return run_each(function, AbsByMaximum(), ComparedAbs(), ClampByBits(), OrderedSelects(),
-                    IntegerSelects());
+                    IntegerSelects(), NegationsFirst());
   }
   // WideIntegers leaves narrow values where they are loaded and stored, so it cannot run twice.
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
