@@ -8,7 +8,7 @@ namespace weir::test {
 void AimedStatements::insert_local_matrices(Block& out) {
   LocalMatrices m;
   m.type = c_.chance(4) ? ScalarType::f64 : ScalarType::f32;
-  m.side = static_cast<std::int64_t>(4 + c_.below(5));
+  m.side = static_cast<std::int64_t>(4 + c_.below(3));
   for (std::size_t n = 3 + c_.below(5); n > 0; --n) {
     Statement local = make(Op::local, m.type);
     local.index = k_.local_count++;
@@ -25,7 +25,7 @@ void AimedStatements::insert_local_matrices(Block& out) {
   m.numbers.push_back(binary(out, Op::mul, m.type, element(out, m.type), minus_zero));
   m.numbers.push_back(unary(out, Op::cast, m.type, element(out, ScalarType::boolean)));
   if (c_.chance(2)) m.numbers.push_back(element(out, m.type));
-  for (std::size_t n = 2 + c_.below(3); n > 0; --n) loop_over_matrices(out, m, 2);
+  for (std::size_t n = 1 + c_.below(3); n > 0; --n) loop_over_matrices(out, m, 1);
   std::vector<ValueId> results;
   for (int n = 0; n < 4; ++n) {
     ValueId result = matrix_entry(out, m);

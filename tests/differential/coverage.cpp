@@ -155,6 +155,7 @@ const char* impossible(Row row, Kind kind) noexcept {
     case Row::gpu_reduce:
       if (kind == kind_of(Op::store) || kind == chosen_write_kind || is_atomic(kind) || kind == print_kind)
         return "block_reduction.cpp reduces bodies that write in strips";
+      if (kind == local_matrix_kind) return "block_reduction.cpp reduces long bodies in strips";
       return nullptr;
     default:
       return nullptr;
