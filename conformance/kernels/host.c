@@ -87,9 +87,6 @@ KERNEL shared_meeting(const void* arguments, const weir_cpu_run* run) {
   }
 }
 
-/* No kernel, although it is exported. */
-__attribute__((visibility("default"))) int exported_data = 1;
-
 /* Has no arguments. */
 KERNEL nothing(const void* arguments, const weir_cpu_run* run) {
   (void)arguments, (void)run;

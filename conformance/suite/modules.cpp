@@ -144,7 +144,7 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     3, 07, Modules, MissingKernelIsNotFound,
     "A kernel that the module lacks returns WEIR_ERROR_NOT_FOUND, and the message names it, also "
-    "a name of 100 letters. Exported data is no kernel.") {
+    "a name of 100 letters.") {
   const Kernel iota("iota");
   weir_kernel out = nullptr;
   for (const std::size_t letters : {10u, 14u, 40u, 100u}) {
@@ -155,17 +155,11 @@ WEIR_REQUIREMENT(
     EXPECT_NE(message.find(name), std::string::npos)
         << "driver.h: WEIR_ERROR_NOT_FOUND names the kernel. '" << name << "' is missing in: " << message;
   }
-  const std::optional<Kernel> tally = kernel_if_any("tally");
-  if (!tally || tally->ready().format != "elf-x86_64") return;  // the only one of these formats with data
-  EXPECT_EQ(result_name(result_of(table().module_get_kernel, tally->module(), "exported_data",
-                                  &tally->layout(), &out)),
-            "WEIR_ERROR_NOT_FOUND")
-      << "'exported_data' is a variable of the code object. Look first at which of its symbols are kernels";
 }
 
 WEIR_REQUIREMENT(3, 08, Modules, LookingUpTwiceGivesTheSameKernel,
                  "Looking one kernel up twice with one layout gives the same kernel, also with as many "
-                 "parameters as fit, and another one if the last of them differs.") {
+                 "parameters as fit.") {
   const Kernel iota("iota");
   const auto look_up = [&](const weir_kernel_layout& layout, weir_kernel& out) {
     return result_of(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(), &layout, &out);
@@ -177,17 +171,12 @@ WEIR_REQUIREMENT(3, 08, Modules, LookingUpTwiceGivesTheSameKernel,
     std::vector<weir_parameter> parameters;
     for (std::uint32_t i = 0; i < count; ++i) parameters.push_back({8 * i, 8, WEIR_PARAMETER_VALUE});
     const weir_kernel_layout layout{sizeof layout, 8 * count, count, parameters.data()};
-    weir_kernel first = nullptr, second = nullptr, other = nullptr;
+    weir_kernel first = nullptr, second = nullptr;
     // Some drivers accept the block of the kernel's own size only.
     if (look_up(layout, first) != WEIR_OK) break;
     ASSERT_EQ(look_up(layout, second), WEIR_OK) << "with " << count << " parameters, as the first time";
     EXPECT_EQ(first, second) << "the first and the second look-up of one kernel with " << count
                              << " parameters. Look first at how many parameters of the layout are kept";
-    parameters.back().kind = WEIR_PARAMETER_BUFFER;
-    if (look_up(layout, other) == WEIR_OK) {
-      EXPECT_NE(first, other) << "look-ups of one kernel with " << count
-                              << " parameters whose last ones differ. Look first at how layouts are compared";
-    }
   }
 }
 
