@@ -16,8 +16,8 @@ namespace weir {
 /// `b`; case is ignored.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::size_t> before(b.size() + 1), last(before),
-      row(before);  // of i - 2, i - 1 and i characters
+  // Of the first i - 2, i - 1 and i characters of `a`.
+  std::vector<std::size_t> before(b.size() + 1), last(before), row(before);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::swap(before, last);

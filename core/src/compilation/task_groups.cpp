@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <weir/sdk/thread.hpp>
 
@@ -93,11 +94,12 @@ std::vector<codegen::CodeObject> compile_groups(codegen::Compiler& compiler, con
         failed = true;
       }
   };
-  if (groups.size() > 1) {  // glibc opens a file to count the processors
-    const std::size_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-    const Helpers helpers(std::min(groups.size(), processors) - 1, processors, work);
-    work();
-  } else {
+  {
+    std::optional<Helpers> helpers;
+    if (groups.size() > 1) {  // glibc opens a file to count the processors
+      const std::size_t processors = std::max(std::thread::hardware_concurrency(), 1u);
+      helpers.emplace(std::min(groups.size(), processors) - 1, processors, work);
+    }
     work();
   }
   for (const std::exception_ptr& error : errors)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "codegen/optimisation/assembly.hpp"
 #include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
@@ -14,17 +13,10 @@ using llvm::Value;
 /// LLVM would make llvm.abs of other forms again. The negation comes first: see NegationsFirst.
 Value* by_maximum(llvm::IRBuilder<>& b, Value* x) {
   const bool is_word = x->getType()->isIntegerTy(32);
-  auto* type = llvm::FunctionType::get(x->getType(), {x->getType()}, false);
-  llvm::CallInst* call =
-      b.CreateCall(type,
-                   llvm::InlineAsm::get(type,
-                                        is_word ? "{ .reg .s32 n; neg.s32 n, $1; max.s32 $0, n, $1; }"
-                                                : "{ .reg .s64 n; neg.s64 n, $1; max.s64 $0, n, $1; }",
-                                        is_word ? "=r,r" : "=l,l", /*hasSideEffects=*/false),
-                   {x});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return call;
+  return assembly(b,
+                  is_word ? "{ .reg .s32 n; neg.s32 n, $1; max.s32 $0, n, $1; }"
+                          : "{ .reg .s64 n; neg.s64 n, $1; max.s64 $0, n, $1; }",
+                  is_word ? "=r,r" : "=l,l", x->getType(), x);
 }
 
 bool has_registers_of(const llvm::Type* type) {
@@ -41,14 +33,7 @@ llvm::PreservedAnalyses AbsByMaximum::run(llvm::Function& function, llvm::Functi
         !has_registers_of(call->getType()->getScalarType()))
       continue;
     llvm::IRBuilder<> b(call);
-    Value* x = call->getArgOperand(0);
-    Value* result = x;
-    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(call->getType())) {
-      for (unsigned k = 0; k < vector->getNumElements(); ++k)
-        result = b.CreateInsertElement(result, by_maximum(b, b.CreateExtractElement(x, k)), k);
-    } else {
-      result = by_maximum(b, x);
-    }
+    Value* result = by_elements(b, call->getArgOperand(0), [&](Value* x) { return by_maximum(b, x); });
     call->replaceAllUsesWith(result);
     call->eraseFromParent();
     changed = true;

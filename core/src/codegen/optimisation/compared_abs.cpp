@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <vector>
 
+#include "codegen/optimisation/assembly.hpp"
 #include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
@@ -81,13 +80,8 @@ bool is_compared(const Value* absolute) {
 /// LLVM would make llvm.fabs of the same operations on bits.
 Value* by_bits(llvm::IRBuilder<>& b, Value* x) {
   llvm::Type* const word = b.getInt32Ty();
-  auto* type = llvm::FunctionType::get(word, {word}, false);
-  llvm::CallInst* call = b.CreateCall(
-      type, llvm::InlineAsm::get(type, "and.b32 $0, $1, 0x7fffffff;", "=r,r", /*hasSideEffects=*/false),
-      {b.CreateBitCast(x, word)});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return b.CreateBitCast(call, x->getType());
+  return b.CreateBitCast(assembly(b, "and.b32 $0, $1, 0x7fffffff;", "=r,r", word, b.CreateBitCast(x, word)),
+                         x->getType());
 }
 
 }  // namespace
@@ -98,14 +92,7 @@ llvm::PreservedAnalyses ComparedAbs::run(llvm::Function& function, llvm::Functio
     if (is_absolute(&i) && is_compared(&i)) found.push_back(&i);
   for (llvm::Instruction* i : found) {
     llvm::IRBuilder<> b(i);
-    Value* x = i->getOperand(0);
-    Value* result = x;
-    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(i->getType())) {
-      for (unsigned k = 0; k < vector->getNumElements(); ++k)
-        result = b.CreateInsertElement(result, by_bits(b, b.CreateExtractElement(x, k)), k);
-    } else {
-      result = by_bits(b, x);
-    }
+    Value* result = by_elements(b, i->getOperand(0), [&](Value* x) { return by_bits(b, x); });
     i->replaceAllUsesWith(result);
     i->eraseFromParent();
   }

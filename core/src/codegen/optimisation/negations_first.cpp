@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "codegen/optimisation/assembly.hpp"
 #include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
@@ -28,25 +27,9 @@ Value* negated(Value* v) {
 
 /// -x as ~x + 1, which ptxas does not take for a negation.
 Value* by_complement(llvm::IRBuilder<>& b, Value* x) {
-  llvm::Type* const word = b.getInt32Ty();
-  auto* type = llvm::FunctionType::get(word, {word}, false);
-  llvm::CallInst* call =
-      b.CreateCall(type,
-                   llvm::InlineAsm::get(type, "{ .reg .b32 n; not.b32 n, $1; add.s32 $0, n, 1; }", "=r,r",
-                                        /*hasSideEffects=*/false),
-                   {x});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return call;
-}
-
-Value* complements(llvm::IRBuilder<>& b, Value* x) {
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (!vector) return by_complement(b, x);
-  Value* result = x;
-  for (unsigned k = 0; k < vector->getNumElements(); ++k)
-    result = b.CreateInsertElement(result, by_complement(b, b.CreateExtractElement(x, k)), k);
-  return result;
+  return by_elements(b, x, [&](Value* word) {
+    return assembly(b, "{ .reg .b32 n; not.b32 n, $1; add.s32 $0, n, 1; }", "=r,r", b.getInt32Ty(), word);
+  });
 }
 
 }  // namespace
@@ -59,7 +42,7 @@ llvm::PreservedAnalyses NegationsFirst::run(llvm::Function& function, llvm::Func
     if (!second) continue;
     if (negated(i.getOperand(0))) {
       llvm::IRBuilder<> b(&i);
-      i.setOperand(1, complements(b, second));
+      i.setOperand(1, by_complement(b, second));
     } else {
       Value* const first = i.getOperand(0);
       i.setOperand(0, i.getOperand(1));

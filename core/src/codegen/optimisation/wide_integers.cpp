@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Scalar/Scalarizer.h>
@@ -9,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "codegen/optimisation/assembly.hpp"
 #include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
@@ -55,15 +54,6 @@ class Widening {
     bool zero = false, sign = false;
   };
 
-  Value* convert(const char* instruction, const char* constraints, llvm::Type* to, Value* v) {
-    auto* type = llvm::FunctionType::get(to, {v->getType()}, false);
-    llvm::CallInst* call = b_.CreateCall(
-        type, llvm::InlineAsm::get(type, instruction, constraints, /*hasSideEffects=*/false), {v});
-    call->setDoesNotAccessMemory();
-    call->setDoesNotThrow();
-    return call;
-  }
-
   void after(Value* definition) {
     if (auto* i = llvm::dyn_cast<llvm::Instruction>(definition))
       b_.SetInsertPoint(*i->getInsertionPointAfterDef());
@@ -81,11 +71,11 @@ class Widening {
     if (!hidden_ && sign) return {b_.CreateSExt(v, word_), false, true};
     if (!hidden_ || bits > 16) return {b_.CreateZExt(v, word_), true, false};
     if (bits < 16) v = b_.CreateZExt(v, half);
-    if (!sign) return {convert("cvt.u32.u16 $0, $1;", "=r,h", word_, v), true, bits < 16};
-    return bits == 16 ? Word{convert("cvt.s32.s16 $0, $1;", "=r,h", word_, v), false, true}
-           : bits == 8
-               ? Word{convert("cvt.s32.s8 $0, $1;", "=r,h", word_, v), false, true}
-               : extended({convert("cvt.u32.u16 $0, $1;", "=r,h", word_, v), true, false}, bits, extension);
+    if (!sign) return {assembly(b_, "cvt.u32.u16 $0, $1;", "=r,h", word_, v), true, bits < 16};
+    return bits == 16  ? Word{assembly(b_, "cvt.s32.s16 $0, $1;", "=r,h", word_, v), false, true}
+           : bits == 8 ? Word{assembly(b_, "cvt.s32.s8 $0, $1;", "=r,h", word_, v), false, true}
+                       : extended({assembly(b_, "cvt.u32.u16 $0, $1;", "=r,h", word_, v), true, false}, bits,
+                                  extension);
   }
 
   Word extended(Word w, unsigned bits, Extension extension) {
@@ -94,8 +84,10 @@ class Widening {
       return {b_.CreateAnd(w.value, llvm::APInt::getLowBitsSet(word_bits, bits)), true, false};
     }
     if (w.sign) return w;
-    if (hidden_ && bits == 16) return {convert("cvt.s32.s16 $0, $1;", "=r,r", word_, w.value), false, true};
-    if (hidden_ && bits == 8) return {convert("cvt.s32.s8 $0, $1;", "=r,r", word_, w.value), false, true};
+    if (hidden_ && bits == 16)
+      return {assembly(b_, "cvt.s32.s16 $0, $1;", "=r,r", word_, w.value), false, true};
+    if (hidden_ && bits == 8)
+      return {assembly(b_, "cvt.s32.s8 $0, $1;", "=r,r", word_, w.value), false, true};
     return {b_.CreateAShr(b_.CreateShl(w.value, word_bits - bits), word_bits - bits), false, true};
   }
 
@@ -131,7 +123,7 @@ class Widening {
     if (found == words_.end()) return v;
     const unsigned bits = v->getType()->getIntegerBitWidth();
     if (!hidden_ || bits > 16) return b_.CreateTrunc(found->second.value, v->getType());
-    Value* half = convert("cvt.u16.u32 $0, $1;", "=h,r", b_.getInt16Ty(), found->second.value);
+    Value* half = assembly(b_, "cvt.u16.u32 $0, $1;", "=h,r", b_.getInt16Ty(), found->second.value);
     return bits == 16 ? half : b_.CreateTrunc(half, v->getType());
   }
 
