@@ -47,15 +47,17 @@ TEST_P(Grid, AStencilThatReadsCornersHasTheBitsOfOneArray) {
   on_grid_ranks([](const Communicator& world, const StreamRef& stream) {
     std::mt19937 random(11);
     for (const bool rows : {false, true})
-      for (const bool columns : {false, true}) {
-        check_grid_stencil(world, stream,
-                           {{37, 41}, {{.halo = 1, .periodic = rows}, {.halo = 1, .periodic = columns}}});
-        check_grid_stencil(
-            world, stream,
-            {{37, 41},
-             {{.rows = uneven_cut(37, 1, 1).rows, .halo = 1, .periodic = rows},
-              {.rows = uneven_cut(41, world.size(), 1).rows, .halo = 1, .periodic = columns}}});
-      }
+      for (const bool columns : {false, true})
+        for (const std::int64_t halo : {1, 2}) {
+          check_grid_stencil(
+              world, stream,
+              {{37, 41}, {{.halo = halo, .periodic = rows}, {.halo = halo + 1, .periodic = columns}}});
+          check_grid_stencil(
+              world, stream,
+              {{37, 41},
+               {{.rows = uneven_cut(37, 1, halo).rows, .halo = halo, .periodic = rows},
+                {.rows = uneven_cut(41, world.size(), halo + 1).rows, .halo = halo, .periodic = columns}}});
+        }
   });
 }
 

@@ -81,10 +81,11 @@ TEST_P(Distribution, ExchangeFillsHalosInTheOrderOfTheStream) {
 
 TEST_P(Distribution, AStencilHasTheBitsOfOneArray) {
   on_ranks([](const Communicator& world, const StreamRef& stream) {
-    for (const bool periodic : {false, true}) {
-      check_stencil(world, stream, 64, {}, periodic);
-      check_stencil(world, stream, 33, uneven_cut(33, world.size(), 1), periodic);
-    }
+    for (const bool periodic : {false, true})
+      for (const std::int64_t halo : {1, 2, 4}) {
+        check_stencil(world, stream, 64, {}, halo, periodic);
+        check_stencil(world, stream, 33, uneven_cut(33, world.size(), halo), halo, periodic);
+      }
   });
 }
 
@@ -383,6 +384,17 @@ TEST(DistributedErrors, RefuseToOverlapArraysOfDifferentCuts) {
                 overlap_exchange(stream, {x, y}, [](Rows) {});
               }),
               HasSubstr("overlap_exchange: on rank 0"));
+}
+
+TEST(DistributedErrors, NameAWidthThatTheHaloDoesNotHave) {
+  for (const std::int64_t width : {-1, 4})
+    EXPECT_THAT(refused_by_all([&](const Communicator& world, const StreamRef& stream) {
+                  const Distributed<int> x(world, stream, {12}, {.halo = 3});
+                  overlap_exchange(
+                      stream, {x}, [](Rows) {}, width);
+                }),
+                HasSubstr("a width of " + std::to_string(width) +
+                          " along dimension 0, where the array has a halo of 3; expected 0 to 3"));
 }
 
 TEST(DistributedFailure, ARankThatThrowsEndsTheExchangeOfTheOthers) {

@@ -133,7 +133,7 @@ void distributed() {
   const Cut uneven = weir::test::uneven_cut(33, world.size(), 2);
   for (const bool periodic : {false, true}) {
     weir::test::check_halos(world, stream, 33, uneven, 2, periodic);
-    weir::test::check_stencil(world, stream, 33, uneven, periodic);
+    weir::test::check_stencil(world, stream, 33, uneven, 2, periodic);
   }
   for (const std::int64_t rows : {7, 5003})
     weir::test::check_reductions(world, stream, rows, 13, weir::test::uneven_cut(rows, world.size(), 0));

@@ -79,7 +79,7 @@ TEST_P(PeerExchange, FillsHalosDuringTheInterior) {
       [](const Communicator& world, const StreamRef& stream) {
         for (const bool periodic : {false, true}) {
           check_halos(world, stream, 40, uneven_cut(40, world.size(), 3), 3, periodic);
-          check_stencil(world, stream, 60, {}, periodic);
+          for (const std::int64_t halo : {1, 5}) check_stencil(world, stream, 60, {}, halo, periodic);
         }
         check_reductions(world, stream, 3001, 7, uneven_cut(3001, world.size(), 0));
       },

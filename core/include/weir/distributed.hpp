@@ -131,10 +131,15 @@ class WEIR_API AnyDistributed {
   std::int64_t origin(std::size_t d = 0) const noexcept {
     return rows(world_->rank(), d).begin - sides_[d].low;
   }
-  /// Owned indices of local() from which halo(d) indices in both directions reach no halo of the dimension.
-  Rows interior(std::size_t d = 0) const noexcept;
-  /// The other owned indices: before and after the interior. Either may be empty.
-  std::array<Rows, 2> borders(std::size_t d = 0) const noexcept;
+  /// The owned indices and the nearest `width` of each halo, 0 to halo(d). A step that computes them needs no
+  /// exchange after it for the next one. Nothing is added where this rank has no halo. Throws Error{invalid}
+  /// for another width.
+  Rows extended(std::size_t d, std::int64_t width) const;
+  /// Owned indices of local() from which halo(d) - `width` indices in both directions reach no halo of the
+  /// dimension. Throws as extended().
+  Rows interior(std::size_t d = 0, std::int64_t width = 0) const;
+  /// The other indices of extended(d, width): before and after the interior. Either may be empty.
+  std::array<Rows, 2> borders(std::size_t d = 0, std::int64_t width = 0) const;
 
   // The same for all dimensions together.
 
@@ -142,10 +147,14 @@ class WEIR_API AnyDistributed {
   Box box(std::uint32_t rank) const noexcept;
   /// The elements of local() that this rank owns.
   Box owned_box() const noexcept;
-  /// Owned elements of local() from which halo(d) indices along every dimension d reach no halo.
-  Box interior_box() const noexcept;
-  /// The other owned elements, as boxes that share none: at most two for each dimension that has halos.
-  std::vector<Box> border_boxes() const;
+  /// extended(d, width) along each dimension with a halo(d), owned(d) along the others.
+  Box extended_box(std::int64_t width) const;
+  /// Owned elements of local() from which halo(d) - `width` indices along every dimension d with a halo(d)
+  /// reach no halo.
+  Box interior_box(std::int64_t width = 0) const;
+  /// The other elements of extended_box(width), as boxes that share none: at most two for each dimension that
+  /// has halos.
+  std::vector<Box> border_boxes(std::int64_t width = 0) const;
 
   /// This rank's piece with its halos.
   const AnyArrayView& local() const noexcept { return local_; }
@@ -184,6 +193,9 @@ class WEIR_API AnyDistributed {
     std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(starts.size() - 1); }
   };
 
+  void check_width(std::int64_t width, std::size_t d) const;
+  /// `width` along dimensions that have a halo(d).
+  std::int64_t width_along(std::size_t d, std::int64_t width) const noexcept { return halo(d) ? width : 0; }
   void check_whole(const char* function, const AnyArrayView& whole, std::uint32_t root) const;
   void check_own(const char* function, const AnyArrayView& elements) const;
 
@@ -246,25 +258,32 @@ inline void exchange_halos(const StreamRef& stream,
 /// Submits the exchange of the halos of `arrays`, as exchange_halos() does, concurrently with body(rows) for
 /// their interior. After both it submits body(rows) for each border that is not empty. `body` submits work to
 /// `stream` that writes the given rows of other arrays. The work may read rows of `arrays` up to `halo` away,
-/// and must not write `arrays`. Throws Error{invalid} unless all arrays have equal pieces and halos on this
-/// rank. It also throws if a dimension other than the first has a halo, because its borders are not rows; use
-/// a `body` that takes a Box.
+/// and must not write `arrays`.
+///
+/// With a `width`, the rows are those of extended(0, width), and the work may read rows up to `halo` -
+/// `width` away. So a step of a stencil with a radius of 1 writes all rows that are right without an exchange
+/// if the width is halo - 1. The next step then needs no exchange and writes extended(0, halo - 2), and so
+/// on.
+///
+/// Throws Error{invalid} unless all arrays have equal pieces and halos on this rank, and for a width as
+/// extended(). It also throws if a dimension other than the first has a halo, because its borders are not
+/// rows; use a `body` that takes a Box.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
-                               const std::function<void(Rows)>& body);
+                               const std::function<void(Rows)>& body, std::int64_t width = 0);
 
 namespace detail {
 WEIR_API void overlap_exchange_of_boxes(
     const StreamRef& stream, std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
-    const std::function<void(const Box&)>& body);
+    const std::function<void(const Box&)>& body, std::int64_t width);
 }
 
-/// The same for arrays in any cuts: body(box) for interior_box(), then for each of border_boxes().
+/// The same for arrays in any cuts: body(box) for interior_box(width), then for each of border_boxes(width).
 template <class Body>
 requires(std::invocable<Body&, const Box&> && !std::invocable<Body&, Rows>) void overlap_exchange(
     const StreamRef& stream, std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
-    Body&& body) {
-  detail::overlap_exchange_of_boxes(stream, arrays, std::ref(body));
+    Body&& body, std::int64_t width = 0) {
+  detail::overlap_exchange_of_boxes(stream, arrays, std::ref(body), width);
 }
 
 /// How reduce() combines elements.

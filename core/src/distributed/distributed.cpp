@@ -88,15 +88,33 @@ std::uint32_t AnyDistributed::place(std::uint32_t rank, std::size_t d) const noe
   return rank % ranks(d);
 }
 
-// A piece of less than two halos has no interior; its first border then takes all rows that it can.
-Rows AnyDistributed::interior(std::size_t d) const noexcept {
-  const Rows all = owned(d);
-  const std::int64_t begin = std::min(all.begin + sides_[d].low, all.end);
-  return {begin, std::max(all.end - sides_[d].high, begin)};
+void AnyDistributed::check_width(std::int64_t width, std::size_t d) const {
+  if (width >= 0 && width <= halo(d)) return;  // on one rank too, so that programs fail early
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format("a width of {} along dimension {}, where the array has a halo of {}; expected 0 to {}",
+                  width, d, halo(d), halo(d)));
 }
 
-std::array<Rows, 2> AnyDistributed::borders(std::size_t d) const noexcept {
-  const Rows all = owned(d), inner = interior(d);
+Rows AnyDistributed::extended(std::size_t d, std::int64_t width) const {
+  check_width(width, d);
+  const Side& side = sides_[d];
+  const Rows all = owned(d);
+  return {all.begin - std::min(side.low, width), all.end + std::min(side.high, width)};
+}
+
+// A piece of less than two halos has no interior; its first border then takes all rows that it can.
+Rows AnyDistributed::interior(std::size_t d, std::int64_t width) const {
+  check_width(width, d);
+  const Side& side = sides_[d];
+  const Rows all = owned(d);
+  const auto kept = [&](std::int64_t halo) { return std::max<std::int64_t>(halo - width, 0); };
+  const std::int64_t begin = std::min(all.begin + kept(side.low), all.end);
+  return {begin, std::max(all.end - kept(side.high), begin)};
+}
+
+std::array<Rows, 2> AnyDistributed::borders(std::size_t d, std::int64_t width) const {
+  const Rows all = extended(d, width), inner = interior(d, width);
   return {Rows{all.begin, inner.begin}, Rows{inner.end, all.end}};
 }
 
@@ -112,23 +130,29 @@ Box AnyDistributed::owned_box() const noexcept {
   return box;
 }
 
-Box AnyDistributed::interior_box() const noexcept {
+Box AnyDistributed::extended_box(std::int64_t width) const {
   Box box;
-  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = interior(d);
+  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = extended(d, width_along(d, width));
+  return box;
+}
+
+Box AnyDistributed::interior_box(std::int64_t width) const {
+  Box box;
+  for (std::size_t d = 0; d < dimensions(); ++d) box[d] = interior(d, width_along(d, width));
   return box;
 }
 
 // Those along dimension d are as wide as the interior along the dimensions before d, whose borders have the
-// rest, and as the owned elements along the others.
-std::vector<Box> AnyDistributed::border_boxes() const {
+// rest, and as the extended box along the others.
+std::vector<Box> AnyDistributed::border_boxes(std::int64_t width) const {
   std::vector<Box> boxes;
-  Box box = owned_box();
+  Box box = extended_box(width);
   for (std::size_t d = 0; d < dimensions(); ++d) {
-    for (const Rows& border : borders(d)) {
+    for (const Rows& border : borders(d, width_along(d, width))) {
       box[d] = border;
       if (!box.empty()) boxes.push_back(box);
     }
-    box[d] = interior(d);
+    box[d] = interior(d, width_along(d, width));
   }
   return boxes;
 }

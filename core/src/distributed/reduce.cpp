@@ -44,15 +44,31 @@ Value<To> with_bits(const Value<From>& value) {
   }
 }
 
-/// Lane l takes lane l + by for l below by, for by = lanes / 2 to 1, in each of `groups` groups of `lanes`.
-template <class T>
-void fold_lanes(Combine combine, const View<T>& values, const Index& groups, std::int64_t lanes) {
-  for (std::int64_t by = lanes / 2; by >= 1; by /= 2)
-    range_for(groups, by, [&](Index group, Index lane) {
-      const Index at = group * lanes + lane;
-      const Value<T> a = values[at], b = values[at + by];
-      values[at] = combined<T>(combine, a, b);
+/// Lane l takes lane l + by for l below by, for by = lanes / 2 to 1, in each of `groups` groups of `lanes`;
+/// then write(group, value) for the first lane. A thread folds up to 64 lanes in registers, since a loop for
+/// each step of the fold would cost a launch on GPUs.
+template <class T, class Write>
+void fold_lanes(Combine combine, const View<T>& values, const Index& groups, std::int64_t lanes,
+                const Write& write) {
+  const std::int64_t stride = lanes;
+  while (lanes > 1) {
+    const std::int64_t taken = std::min<std::int64_t>(lanes, 64), left = lanes / taken;
+    range_for(groups, left, [&](Index group, Index lane) {
+      std::vector<Value<T>> held;
+      for (std::int64_t k = 0; k < taken; ++k) held.emplace_back(values[group * stride + (lane + k * left)]);
+      while (held.size() > 1) {
+        std::vector<Value<T>> folded;
+        const std::size_t by = held.size() / 2;
+        for (std::size_t k = 0; k < by; ++k) folded.push_back(combined<T>(combine, held[k], held[k + by]));
+        held.swap(folded);
+      }
+      if (left == 1)
+        write(group, held[0]);
+      else
+        values[group * stride + lane] = held[0];
     });
+    lanes = left;
+  }
 }
 
 /// values[group * lanes + lane]: the elements `lane`, `lane` + lanes, ... of the group, in order.
@@ -103,9 +119,7 @@ const Kernel<ChunkKernel<T>>& chunk_kernel(Combine combine, ChunkSize sizes) {
           else
             fill_lanes<T>(combine, lanes, results.size(), chunk_lanes, size, x.size(),
                           [&](Index i) { return Value<T>(x[i]); });
-          fold_lanes<T>(combine, lanes, results.size(), chunk_lanes);
-          range_for(results.size(), [&](Index chunk) {
-            const Value<T> value = lanes[chunk * chunk_lanes];
+          fold_lanes<T>(combine, lanes, results.size(), chunk_lanes, [&](Index chunk, const Value<T>& value) {
             results[chunk] = with_bits<BitsOf<T>>(value);
           });
         }));
@@ -127,8 +141,8 @@ const Kernel<FinalKernel<T>>& final_kernel(Combine combine) {
             const Value<BitsOf<T>> bits = results[i];
             return with_bits<T>(bits);
           });
-          fold_lanes<T>(combine, lanes, 1, final_lanes);
-          result[0] = lanes[0];
+          fold_lanes<T>(combine, lanes, 1, final_lanes,
+                        [&](Index at, const Value<T>& value) { result[at] = value; });
         }));
   });
 }

@@ -2,7 +2,7 @@
 // weir-bench-ranks: what ranks with a device each cost and gain. Prints a row for each case as it ends.
 //
 //   weir-bench-ranks [--driver cuda] [--ranks 2] [--twin LIBRARY] [--smaller N] [--cells N] [--steps N]
-//                    [--samples N] [--seconds S] [--list] [CASE...]
+//                    [--halo N] [--samples N] [--seconds S] [--list] [CASE...]
 //
 // A CASE is the beginning of names; without one, all cases run. --smaller divides the extents of arrays, for
 // trials on CPUs: WEIR_CPU_DEVICES=2 weir-bench-ranks --driver cpu --smaller 16 --cells 500 --steps 20
@@ -53,6 +53,8 @@ Words read(int argc, char** argv) {
       o.cells = std::stol(value);
     else if (word == "--steps")
       o.steps = std::stol(value);
+    else if (word == "--halo")
+      o.halo = std::stol(value);
     else if (word == "--samples")
       o.samples = std::stoi(value);
     else if (word == "--seconds")
@@ -60,7 +62,8 @@ Words read(int argc, char** argv) {
     else
       throw std::runtime_error("unknown option " + word + "; the options are listed in main.cpp");
   }
-  if (o.ranks == 0 || o.smaller < 1 || o.samples < 1) throw std::runtime_error("expected numbers from 1");
+  if (o.ranks == 0 || o.smaller < 1 || o.samples < 1 || o.halo < 1)
+    throw std::runtime_error("expected numbers from 1");
   return words;
 }
 

@@ -18,6 +18,7 @@ struct Options {
   std::int64_t smaller = 1;   ///< divides extents, for trials on CPUs
   std::int64_t cells = 4000;  ///< rows and columns of the river's terrain
   std::int64_t steps = 1000;  ///< of the river
+  std::int64_t halo = 16;     ///< rows, of stencils that do not exchange in each step
   std::string program, twin;  ///< the `weir` tool; the twin's library or ""
   double sample_seconds = 0.03;
   int samples = 9;

@@ -75,7 +75,9 @@ Run run(const Options& options, const std::filesystem::path& terrain, const std:
   return found;
 }
 
-std::vector<Row> river(const Options& options, const std::string& name, const std::string& environment) {
+/// `environment_of(ranks)`: settings of a run.
+std::vector<Row> river(const Options& options, const std::string& name,
+                       const std::function<std::string(std::uint32_t)>& environment_of) {
   Row row;
   row.name = name;
   row.units = "steps/s";
@@ -87,8 +89,9 @@ std::vector<Row> river(const Options& options, const std::string& name, const st
     std::vector<double> ours, alone, figures;
     std::string of_ranks, of_one;
     for (int sample = 0; sample < 3; ++sample) {
-      const Run together = run(options, folder / "terrain.asc", folder / "ranks", options.ranks, environment),
-                one = run(options, folder / "terrain.asc", folder / "one", 1, environment);
+      const Run together = run(options, folder / "terrain.asc", folder / "ranks", options.ranks,
+                               environment_of(options.ranks)),
+                one = run(options, folder / "terrain.asc", folder / "one", 1, environment_of(1));
       ours.push_back(together.steps_per_second);
       alone.push_back(one.steps_per_second);
       figures.push_back(together.steps_per_second / one.steps_per_second);
@@ -111,11 +114,13 @@ std::vector<Row> river(const Options& options, const std::string& name, const st
 }  // namespace
 
 std::vector<Case> river_cases(const Options& options) {
-  if (options.driver != "cpu") return {{"river", [](const Options& o) { return river(o, "river", ""); }}};
-  // Each rank has a device with one thread.
-  return {{"river_cpu", [](const Options& o) {
-             return river(o, "river_cpu", "WEIR_CPU_THREADS=1 WEIR_CPU_DEVICES=" + std::to_string(o.ranks));
-           }}};
+  const bool cpu = options.driver == "cpu";
+  const char* const name = cpu ? "river_cpu" : "river";
+  // The CPU driver gets a thread for each rank.
+  const auto environment = [=](std::uint32_t ranks) {
+    return cpu ? "WEIR_CPU_THREADS=" + std::to_string(ranks) : std::string();
+  };
+  return {{name, [=](const Options& o) { return river(o, name, environment); }}};
 }
 
 }  // namespace weir::bench::ranks

@@ -82,7 +82,18 @@ struct Shared {
     part.end = std::min(part.end, from.extent(0) - 1 - from.origin());
     if (!part.empty()) sweep_kernel()(member.stream, from.local(), to.local(), part.begin, part.end);
   }
+  /// One of `halo` steps exchanges the halos.
   void step() {
+    const std::int64_t halo = from.halo(), width = halo - 1 - steps % halo;
+    if (steps++ % halo == 0)
+      overlap_exchange(
+          member.stream, {from}, [&](Rows part) { sweep(part); }, width);
+    else
+      sweep(from.extended(0, width));
+    std::swap(from, to);
+  }
+  /// Exchanges the halos although they are wider than the step needs.
+  void step_with_exchange() {
     overlap_exchange(member.stream, {from}, [&](Rows part) { sweep(part); });
     std::swap(from, to);
   }
@@ -93,15 +104,15 @@ struct Shared {
   }
   Member& member;
   Distributed<float, 2> from, to;
+  std::int64_t steps = 0;
 };
 
 /// Elements of all ranks whose bits differ from those of one device after a few steps. Every rank computes
 /// the whole array for itself. Collective.
-double differences(Member& member, std::int64_t rows, std::int64_t columns) {
-  constexpr int steps = 6;
+double differences(Member& member, std::int64_t rows, std::int64_t columns, std::int64_t halo) {
   Plain plain(member.device, member.stream, rows, columns);
-  Shared shared(member, rows, columns);
-  for (int i = 0; i < steps; ++i) {
+  Shared shared(member, rows, columns, halo);
+  for (std::int64_t i = 0; i < 2 * halo + 6; ++i) {
     plain.step(member.stream);
     shared.step();
   }
@@ -117,23 +128,23 @@ std::string bits_in_words(double different) {
                         : std::to_string(static_cast<long>(different)) + " BITS DIFFER";
 }
 
-/// `rows` x `columns` over all ranks, against `alone` x `columns` on one device.
+/// `rows` x `columns` over all ranks, against `alone` x `columns` on one device. A bar of 0 only informs.
 std::vector<Row> scaling(const Options& options, const std::string& name, std::int64_t rows,
-                         std::int64_t alone, std::int64_t columns, double bar) {
+                         std::int64_t alone, std::int64_t columns, std::int64_t halo, double bar) {
   std::vector<Row> table;
   for (const std::string& communicator : communicators_for(options)) {
     Row row;
     row.name = name + "/" + communicator;
     char words[32];
     std::snprintf(words, sizeof words, "at least %.2fx", bar);
-    row.bar = words;
+    if (bar > 0) row.bar = words;
     try {
       over_ranks(options, communicator, [&](Member& member) {
         const bool first = member.world.rank() == 0;
-        const double different = differences(member, rows, columns);
+        const double different = differences(member, rows, columns, halo);
         std::optional<Plain> plain;
         if (first) plain.emplace(member.device, member.stream, alone, columns);
-        Shared shared(member, rows, columns);
+        Shared shared(member, rows, columns, halo);
         const auto one = [&] {
           if (plain) plain->step(member.stream);
         };
@@ -173,7 +184,7 @@ std::vector<Row> overlap(const Options& options, const std::string& name, std::i
     try {
       over_ranks(options, communicator, [&](Member& member) {
         Shared shared(member, rows, columns, halo);
-        const auto all = [&] { shared.step(); };
+        const auto all = [&] { shared.step_with_exchange(); };
         const auto compute = [&] { shared.step_without_exchange(); };
         const auto exchange = [&] { shared.from.exchange(member.stream); };
         const int alls = member.repeats_for(options, all), computes = member.repeats_for(options, compute),
@@ -231,15 +242,19 @@ std::vector<Case> stencil_cases(const Options& options) {
   std::vector<Case> cases;
   const auto ranks = static_cast<std::int64_t>(options.ranks);
   const auto add = [&](std::string name, auto run) { cases.push_back({std::move(name), std::move(run)}); };
-  for (const auto& [size, bar] : {std::pair(1024, 0.55), std::pair(4096, 0.93), std::pair(16384, 0.99)}) {
-    const std::int64_t n = std::max<std::int64_t>(size / options.smaller, 64);
-    const std::string name = "stencil_weak_" + std::to_string(size);
-    add(name, [=, bar = bar](const Options& o) { return scaling(o, name, n * ranks, n, n, bar); });
-  }
-  for (const auto& [size, bar] : {std::pair(4096, 1.6), std::pair(16384, 1.95)}) {
-    const std::int64_t n = std::max<std::int64_t>(size / options.smaller, 64);
-    const std::string name = "stencil_strong_" + std::to_string(size);
-    add(name, [=, bar = bar](const Options& o) { return scaling(o, name, n, n, n, bar); });
+  // An exchange in each step, and one in `options.halo` steps.
+  for (const std::int64_t halo : {std::int64_t{1}, options.halo}) {
+    const auto add_scaling = [&](std::string name, std::int64_t size, bool weak, double bar) {
+      const std::int64_t n = std::max<std::int64_t>(size / options.smaller, 64);
+      name += std::to_string(size) + "_halo_" + std::to_string(halo);
+      add(name, [=](const Options& o) {
+        return scaling(o, name, weak ? n * ranks : n, n, n, halo, halo == 1 ? 0 : bar);
+      });
+    };
+    for (const auto& [size, bar] : {std::pair(1024, 0.55), std::pair(4096, 0.93), std::pair(16384, 0.99)})
+      add_scaling("stencil_weak_", size, true, bar);
+    for (const auto& [size, bar] : {std::pair(4096, 1.6), std::pair(16384, 1.95)})
+      add_scaling("stencil_strong_", size, false, bar);
   }
   for (const std::int64_t halo : {1, 128}) {
     const std::int64_t n = std::max<std::int64_t>(16384 / options.smaller, 512);
