@@ -86,6 +86,23 @@ void steps(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t
   a--;                                     // refuse: kernels have no ++ and --: write x[i] += 1
 }
 
+void compound(View<float> x, View<std::int32_t> n, View<double> d, Value<float> a, Var<std::int32_t>& c, Index i) {
+  x[i] += n[i];                            // refuse: an assignment have different types: write cast<T>(...) around the value
+  d[i] -= x[i];                            // refuse: an assignment have different types: write cast<T>(...) around the value
+  c *= x[i];                               // refuse: an assignment have different types: write cast<T>(...) around the value
+  n[i] <<= i;                              // refuse: an assignment have different types: write cast<T>(...) around the value
+  i += 1;                                  // refuse: a Value never changes: make it a Var<T>
+  a /= x[i];                               // refuse: a Value never changes: make it a Var<T>
+  auto element = x[i];
+  element += 1.0f;                         // refuse: auto p = x[i] refers to the element
+  enum Kind { fluid };
+  c |= fluid;                              // refuse: write static_cast<int>(...) around the enumerator
+  float sum = 0;
+  sum += x[i];                             // refuse: declare the variable as Var<T>, or use a reduction
+  int count = 0;
+  count -= c;                              // refuse: declare the variable as Var<T>, or use a reduction
+}
+
 void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i,
              View<std::int8_t, 0> z, ArrayView<std::int8_t, 0> host, ArrayView<std::int8_t> line) {
   z[0] = 1;                                // refuse: an array of no dimensions has one element, x()
@@ -108,6 +125,9 @@ void types(View<float> x, Value<float> a, Value<double> b, Value<std::int32_t> n
   enum class State { solid };
   n == fluid;                              // refuse: write static_cast<int>(...) around the enumerator
   State::solid != n;                       // refuse: write static_cast<int>(...) around the enumerator
+  x[i] = fluid;                            // refuse: write static_cast<int>(...) around the enumerator
+  Var<std::int64_t> kind;
+  kind = fluid;                            // refuse: write static_cast<int>(...) around the enumerator
   n + fluid;                               // refuse: write static_cast<int>(...) around the enumerator
   Value<std::int16_t> nothing;             // refuse: write Value<T> v = ..., or Var<T> v
   (void)nothing;

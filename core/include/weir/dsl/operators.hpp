@@ -101,11 +101,14 @@ namespace detail {
 template <class A, class B>
 inline constexpr bool has_mat = is_mat<traced_t<A>> || is_mat<traced_t<B>>;
 
+/// A matrix and another operand of the same scalars, whose shapes decide what they do together.
+template <class A, class B>
+concept OfMatrices =
+    Traced<A> && Traced<B> && has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>;
 /// Two traced operands that no operator takes together.
 template <class A, class B>
-concept Mixed =
-    Traced<A> && Traced<B> && !std::same_as<traced_t<A>, traced_t<B>> && !FitsAs<A, traced_t<B>> &&
-    !FitsAs<B, traced_t<A>> && !(has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>);
+concept Mixed = Traced<A> && Traced<B> && !std::same_as<traced_t<A>, traced_t<B>> &&
+                !FitsAs<A, traced_t<B>> && !FitsAs<B, traced_t<A>> && !OfMatrices<A, B>;
 template <class A, class B>
 concept AnyTraced = Traced<A> || Traced<B>;
 
@@ -114,6 +117,20 @@ concept HostEnum = std::is_enum_v<std::remove_cvref_t<U>>;
 /// A traced operand and an enumerator, which is not a number of the kernel.
 template <class A, class B>
 concept WithEnum = (Traced<A> && HostEnum<B>) || (HostEnum<A> && Traced<B>);
+
+/// An E that is not assigned to a variable or an element of T.
+template <class E, class T>
+concept NotAssigned = HostEnum<E> ||(Traced<E> && !FitsAs<E, T>);
+
+template <class P>
+inline constexpr bool is_value = false;
+template <class T>
+inline constexpr bool is_value<Value<T>> = true;
+/// A compound assignment to a Value, to a named element, or of another type.
+template <class P, class E>
+concept RefusedCompound = Traced<P> &&(is_value<std::remove_cvref_t<P>> || is_kept_element<P&&>
+                                           ? Traced<E> || HostNumber<E> || HostEnum<E>
+                                           : NotAssigned<E, traced_t<P>> && !OfMatrices<P, E>);
 
 /// bool, in a form that depends on A, so that Value<bool> may still be incomplete.
 template <class A>
@@ -165,6 +182,44 @@ WEIR_REFUSED(<=)
 WEIR_REFUSED(>)
 WEIR_REFUSED(>=)
 #undef WEIR_REFUSED
+
+// Free functions, so that the class of each place need not declare them. One of the messages applies.
+#define WEIR_REFUSED_COMPOUND(symbol)                                                                       \
+  template <class P, class E>                                                                               \
+  requires detail::RefusedCompound<P, E>                                                                    \
+  auto operator symbol(P&&, E&&) {                                                                          \
+    constexpr bool constant = detail::is_value<std::remove_cvref_t<P>>;                                     \
+    constexpr bool kept = detail::is_kept_element<P&&>, enumerator = detail::HostEnum<E>;                   \
+    static_assert(!constant, "a Value never changes: make it a Var<T> to assign to it");                    \
+    static_assert(!kept,                                                                                    \
+                  "auto p = x[i] refers to the element and does not copy it: write x[i] = ... where the "   \
+                  "element is stored");                                                                     \
+    static_assert(constant || kept || !enumerator,                                                          \
+                  "an enumerator is not a number of a kernel: write static_cast<int>(...) around the "      \
+                  "enumerator");                                                                            \
+    static_assert(                                                                                          \
+        constant || kept || enumerator,                                                                     \
+        "the two sides of an assignment have different types: write cast<T>(...) around the value");        \
+    return detail::refused<Value<detail::traced_t<P>>>();                                                   \
+  }                                                                                                         \
+  template <detail::HostNumber P, detail::Traced E>                                                         \
+  auto operator symbol(P&, E&&) {                                                                           \
+    static_assert(detail::always_false<P, E>,                                                               \
+                  "a C++ number holds no traced value: declare the variable as Var<T>, or use a reduction " \
+                  "such as reduce_sum");                                                                    \
+    return detail::refused<Value<detail::traced_t<E>>>();                                                   \
+  }
+WEIR_REFUSED_COMPOUND(+=)
+WEIR_REFUSED_COMPOUND(-=)
+WEIR_REFUSED_COMPOUND(*=)
+WEIR_REFUSED_COMPOUND(/=)
+WEIR_REFUSED_COMPOUND(%=)
+WEIR_REFUSED_COMPOUND(&=)
+WEIR_REFUSED_COMPOUND(|=)
+WEIR_REFUSED_COMPOUND(^=)
+WEIR_REFUSED_COMPOUND(<<=)
+WEIR_REFUSED_COMPOUND(>>=)
+#undef WEIR_REFUSED_COMPOUND
 
 template <class A, class B>
   requires detail::AnyTraced<A, B>

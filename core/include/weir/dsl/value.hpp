@@ -221,11 +221,15 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
     write(detail::Operand<value_type>(static_cast<Element&&>(from), where));
     return static_cast<Element&&>(*this);
   }
-  template <detail::Traced E>
-  requires(!detail::FitsAs<E, value_type>) void operator=(E&&) && {
+  template <class E>
+  requires detail::NotAssigned<E, value_type>
+  void operator=(E&&) && {
     static_assert(
-        detail::always_false<E>,
+        detail::HostEnum<E>,
         "the element and the stored value have different types: write cast<T>(...) around the value");
+    static_assert(
+        !detail::HostEnum<E>,
+        "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator");
   }
   void operator=(const Element&) && { kept(); }
   void operator=(const Element&) & { kept(); }
@@ -290,11 +294,15 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
     write(detail::Operand<T>(from, detail::Where()));
     return *this;
   }
-  template <detail::Traced E>
-  requires(!detail::FitsAs<E, T>) void operator=(E&&) {
+  template <class E>
+  requires detail::NotAssigned<E, T>
+  void operator=(E&&) {
     static_assert(
-        detail::always_false<E>,
+        detail::HostEnum<E>,
         "the variable and the assigned value have different types: write cast<T>(...) around the value");
+    static_assert(
+        !detail::HostEnum<E>,
+        "an enumerator is not a number of a kernel: write static_cast<int>(...) around the enumerator");
   }
   WEIR_COMPOUNDS(Var&, )
 
