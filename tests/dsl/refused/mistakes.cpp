@@ -103,6 +103,18 @@ void compound(View<float> x, View<std::int32_t> n, View<double> d, Value<float> 
   count -= c;                              // refuse: declare the variable as Var<T>, or use a reduction
 }
 
+// h[i] and v[i] get the compilers' own words; see kernel-language.md.
+void host_arrays(View<float> x, View<std::int32_t> n, Index i, const float* p, const std::vector<float>& v) {
+  float h[4] = {};
+  x[i] = *(p + i);                         // refuse: take the array as a parameter View<const T>
+  x[i] = *(h + n[i]);                      // refuse: take the array as a parameter View<const T>
+  x[i] = *(n[i] + p);                      // refuse: take the array as a parameter View<const T>
+  p += i;                                  // refuse: take the array as a parameter View<const T>
+  p -= n[i];                               // refuse: take the array as a parameter View<const T>
+  x[i] = h[i];                             // refuse: no match for|no viable overloaded operator[]
+  x[i] = v[i];                             // refuse: no match for|no viable overloaded operator[]
+}
+
 void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i,
              View<std::int8_t, 0> z, ArrayView<std::int8_t, 0> host, ArrayView<std::int8_t> line) {
   z[0] = 1;                                // refuse: an array of no dimensions has one element, x()

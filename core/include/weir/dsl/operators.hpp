@@ -118,6 +118,12 @@ concept HostEnum = std::is_enum_v<std::remove_cvref_t<U>>;
 template <class A, class B>
 concept WithEnum = (Traced<A> && HostEnum<B>) || (HostEnum<A> && Traced<B>);
 
+/// An array of the host, or a pointer into one.
+template <class U>
+concept HostPointer = std::is_pointer_v<std::decay_t<U>>;
+template <class A, class B>
+concept WithPointer = (Traced<A> && HostPointer<B>) || (HostPointer<A> && Traced<B>);
+
 /// An E that is not assigned to a variable or an element of T.
 template <class E, class T>
 concept NotAssigned = HostEnum<E> ||(Traced<E> && !FitsAs<E, T>);
@@ -220,6 +226,24 @@ WEIR_REFUSED_COMPOUND(^=)
 WEIR_REFUSED_COMPOUND(<<=)
 WEIR_REFUSED_COMPOUND(>>=)
 #undef WEIR_REFUSED_COMPOUND
+
+// h[i] of a host array has no such words: an operator[] is a member, and an Index that converts to
+// std::ptrdiff_t makes the built-in + the better match for i + 1.
+#define WEIR_REFUSED_POINTER(symbol)                                                                 \
+  template <class A, class B>                                                                        \
+  requires detail::WithPointer<A, B>                                                                 \
+  auto operator symbol(A&&, B&&) {                                                                   \
+    static_assert(                                                                                   \
+        detail::always_false<A, B>,                                                                  \
+        "the array is on the host, and a traced index is known only when the kernel runs: take the " \
+        "array as a parameter View<const T>");                                                       \
+    return detail::refused<std::decay_t<std::conditional_t<detail::Traced<A>, B, A>>>();             \
+  }
+WEIR_REFUSED_POINTER(+)
+WEIR_REFUSED_POINTER(-)
+WEIR_REFUSED_POINTER(+=)
+WEIR_REFUSED_POINTER(-=)
+#undef WEIR_REFUSED_POINTER
 
 template <class A, class B>
   requires detail::AnyTraced<A, B>
