@@ -115,6 +115,20 @@ void host_arrays(View<float> x, View<std::int32_t> n, Index i, const float* p, c
   x[i] = v[i];                             // refuse: no match for|no viable overloaded operator[]
 }
 
+// clang quotes the comment of the explicit constructor; g++ prints its own words only.
+void declared(View<float> x, View<std::int32_t> n, Value<double> b, Var<std::int32_t>& c, Index i) {
+  Index j = n[i];                          // refuse: another type: write cast<T>(...) around it|to non-scalar type
+  Value<float> w = b;                      // refuse: another type: write cast<T>(...) around it|to non-scalar type
+  Value<std::int8_t> u = c;                // refuse: another type: write cast<T>(...) around it|to non-scalar type
+  Var<float> v = n[i];                     // refuse: another type: write cast<T>(...) around it|to non-scalar type
+  Var<double> z(x[i]);                     // refuse: than this Var<T>: write cast<T>(...) around it
+  Var<std::int32_t> k{x[i]};               // refuse: than this Var<T>: write cast<T>(...) around it
+  Function next{"next", [](Index m) { return m + 1; }};
+  next(n[i]);                              // refuse: have the types of its lambda's parameters: write cast<T>(...)
+  next(i, i);                              // refuse: have the types of its lambda's parameters
+  (void)j, (void)w, (void)u;
+}
+
 void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i,
              View<std::int8_t, 0> z, ArrayView<std::int8_t, 0> host, ArrayView<std::int8_t> line) {
   z[0] = 1;                                // refuse: an array of no dimensions has one element, x()

@@ -20,6 +20,9 @@ class Function {
 
   template <class... A>
   decltype(auto) operator()(A&&... arguments) const {
+    static_assert(std::is_invocable_v<const F&, decltype(pass(static_cast<A&&>(arguments)))...>,
+                  "the arguments of a Function have the types of its lambda's parameters: write cast<T>(...) "
+                  "around traced values of another type");
     detail::Scope scope;
     detail::open_function(scope, name_, where_);
     return body_(pass(static_cast<A&&>(arguments))...);

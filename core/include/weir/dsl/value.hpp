@@ -92,9 +92,9 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   Value(const Value&) = default;
   Value(const Value& from, detail::Where) noexcept : Value(from) {}
   /// Refuses a traced value of another type. Explicit, so that functions overloaded for several Value<T> stay
-  /// unambiguous.
+  /// unambiguous. clang quotes the constructor's line for Value<T> v = e.
   template <detail::Traced E>
-  requires(!detail::FitsAs<E, T>) explicit Value(E&&) {
+  requires(!detail::FitsAs<E, T>) explicit Value(E&&) {  // another type: write cast<T>(...) around it
     static_assert(detail::always_false<E>,
                   "the value has another type than this Value<T>: write cast<T>(...) around it");
   }
@@ -280,6 +280,12 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   requires(!std::same_as<std::remove_cvref_t<A>, Var>)
       Var(A&& initial, detail::Where where = detail::Where::current())
       : Var(detail::Operand<T>(static_cast<A&&>(initial), where), 0) {}
+  /// Refuses a traced value of another type. Explicit, as that of Value.
+  template <detail::Traced E>
+  requires(!detail::FitsAs<E, T>) explicit Var(E&&) {  // another type: write cast<T>(...) around it
+    static_assert(detail::always_false<E>,
+                  "the value has another type than this Var<T>: write cast<T>(...) around it");
+  }
   Var(const Var&) {
     static_assert(detail::always_false<T>,
                   "a Var is not copied: write Var<T> w = Value(v) for a second variable, Value s = v for its "
