@@ -112,6 +112,64 @@ TEST(Values, CastsAndBitCasts) {
             "  %3 = bitcast %0 : u32\n");
 }
 
+Value<float> doubled(Value<float> a) {
+  return a + a;
+}
+Value<std::int32_t> doubled(const Value<std::int32_t>& a) {
+  return a << 1;
+}
+Index doubled(Index a) {
+  return a * 2;
+}
+
+struct Dual {
+  Dual(Value<float> x) : real(x) {}
+  Value<float> real;
+};
+Value<float> power(Dual base, Dual exponent) {
+  return pow(base.real, exponent.real);
+}
+Value<float> power(Dual base, Value<std::int32_t> exponent) {
+  return pown(base.real, exponent);
+}
+
+// A Value<T> that took any traced value, if only to explain its refusal, would make these calls ambiguous.
+TEST(Values, FunctionsMayBeOverloadedForSeveralTypes) {
+  EXPECT_EQ(body_of([](View<float> x, View<std::int32_t> n, Value<float> a) {
+              const Index i(0);
+              Var<float> v(a);
+              x[i] = doubled(x[i]);
+              n[i] = doubled(n[i]);
+              x[doubled(i)] = doubled(v);
+              x[i] = power(a, a);
+              x[i] = power(a, n[i]);
+            }),
+            "  %0 = arg @p2 : f32\n"
+            "  %1 = const 0 : i64\n"
+            "  local $0 : f32\n"
+            "  set $0, %0\n"
+            "  %2 = load @p0[%1] : f32\n"
+            "  %3 = add %2, %2 : f32\n"
+            "  store @p0[%1], %3\n"
+            "  %4 = load @p1[%1] : i32\n"
+            "  %5 = const 1 : i32\n"
+            "  %6 = shl %4, %5 : i32\n"
+            "  store @p1[%1], %6\n"
+            "  %7 = get $0 : f32\n"
+            "  %8 = add %7, %7 : f32\n"
+            "  %9 = const 2 : i64\n"
+            "  %10 = mul %1, %9 : i64\n"
+            "  store @p0[%10], %8\n"
+            "  %11 = math.pow %0, %0 : f32\n"
+            "  store @p0[%1], %11\n"
+            "  %12 = load @p1[%1] : i32\n"
+            "  %13 = math.pown %0, %12 : f32\n"
+            "  store @p0[%1], %13\n");
+  static_assert(!std::is_convertible_v<Element<std::int32_t>, Index>);
+  static_assert(!std::is_convertible_v<const Value<std::int32_t>&, Index>);
+  static_assert(!std::is_convertible_v<Var<float>&, Value<double>>);
+}
+
 TEST(Values, SelectTakesConstantsOnEitherSide) {
   EXPECT_EQ(body_of([](Value<bool> c, Value<float> a) { (void)select(c, a, 1); }),
             "  %0 = arg @p0 : bool\n"
