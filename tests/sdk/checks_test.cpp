@@ -148,9 +148,13 @@ TEST_F(Checks, Memory) {
   given.size = 1;
   accepted(weir_check_external_memory(&given, &memory, &status));
   EXPECT_EQ(memory.address, 4096u);
-  given.address = ~std::uint64_t{0};
-  given.size = 2;
-  invalid(weir_check_external_memory(&given, &memory, &status), "ends above 2^64");
+  given.address = ~std::uint64_t{0} - 15;
+  given.size = 15;
+  accepted(weir_check_external_memory(&given, &memory, &status));
+  for (const std::uint64_t size : {std::uint64_t{16}, std::uint64_t{17}, ~std::uint64_t{0}}) {
+    given.size = size;
+    invalid(weir_check_external_memory(&given, &memory, &status), "ends at or above 2^64");
+  }
 }
 
 TEST_F(Checks, CodeAndLayouts) {
@@ -256,6 +260,14 @@ TEST_F(Checks, GraphNodes) {
   invalid(weir_check_graph_node(&asked, &third, &node, &status),
           "it depends on node 2; expected one before it");
   accepted(weir_check_graph_node(&asked, nullptr, &node, &status));  // as graph_update
+  const std::uint32_t twice[] = {1, 0, 2, 0};
+  asked.dependencies = twice;
+  asked.dependency_count = 3;
+  accepted(weir_check_graph_node(&asked, &fourth, &node, &status));
+  asked.dependency_count = 4;
+  invalid(weir_check_graph_node(&asked, &fourth, &node, &status), "it depends on node 0 twice");
+  accepted(weir_check_graph_node(&asked, nullptr, &node, &status));
+  asked.dependency_count = 2;
   asked.dependencies = nullptr;
   invalid(weir_check_graph_node(&asked, &fourth, &node, &status), "node.dependencies is null, but it has 2");
   asked.dependency_count = 0;

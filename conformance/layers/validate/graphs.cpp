@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cinttypes>
 
 #include "validate.hpp"
@@ -117,6 +118,8 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
     for (std::uint32_t d = 0; d < node.node.dependency_count; ++d) {
       const std::uint32_t before = node.node.dependencies[d];
       if (before >= i) refuse("argument", "node %u depends on node %u; expected a node before it", i, before);
+      if (std::find(node.node.dependencies, node.node.dependencies + d, before) != node.node.dependencies + d)
+        refuse("argument", "node %u depends on node %u twice; expected each dependency once", i, before);
       node.kept.predecessors[before] = true;
       for (std::uint32_t j = 0; j < before; ++j)
         if (graph->nodes[before].predecessors[j]) node.kept.predecessors[j] = true;

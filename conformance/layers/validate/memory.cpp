@@ -133,7 +133,7 @@ weir_result Validate::memory_wrap(weir_device handle, const weir_external_memory
   const weir_external_memory memory = sdk::read_struct(asked, "memory");
   if (memory.kind > WEIR_EXTERNAL_HOST)
     refuse("argument", "memory.kind is %u; expected WEIR_EXTERNAL_DEVICE or WEIR_EXTERNAL_HOST", memory.kind);
-  if (memory.address == 0 || memory.size == 0 || memory.size - 1 > ~memory.address)
+  if (memory.address == 0 || memory.size == 0 || memory.size > ~memory.address)
     refuse("argument",
            "memory begins at 0x%" PRIx64 " and has %" PRIu64
            " bytes; expected an address other than 0 and at least "

@@ -33,9 +33,11 @@
  *    flags, or its signal mask.
  *  - No function aborts, exits, prints, or lets a C++ exception, a panic or a longjmp cross the table.
  *  - A process that has loaded a driver must be able to exit promptly. Exit handlers of the driver must
- *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it.
+ *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it. Exit
+ *    handlers and threads of the driver print nothing.
  *  - In a child of fork, every function returns without waiting for work, with an error if it cannot work
- *    there. The child can exit.
+ *    there. Work that was incomplete at the fork never completes in the child: a query of it or a wait for it
+ *    returns an error, neither WEIR_OK nor WEIR_NOT_READY. The child can exit.
  *  - Every function may be called from any thread, and from several threads at once for one object. The
  *    exception is destruction: no other call may use an object while it is destroyed. Calls that submit to
  *    one stream from several threads take effect one after the other in an unspecified order.
@@ -112,7 +114,9 @@ typedef struct weir_status {
 /* ----------------------------------------------------------------------------------- objects -- */
 
 /* Opaque to the host; each driver defines them. Every object belongs to the device on which it was created.
- * A call with objects of different devices returns WEIR_ERROR_INVALID, except where a function allows them. */
+ * A call with objects of different devices returns WEIR_ERROR_INVALID, except where a function allows them.
+ * A later object may get the handle of a destroyed one, and a kernel that of an unloaded one. The host
+ * neither passes an ended handle nor compares it with others. */
 typedef struct weir_device_t *weir_device;
 typedef struct weir_stream_t *weir_stream;
 typedef struct weir_event_t *weir_event;
@@ -154,7 +158,8 @@ enum weir_device_kind { WEIR_DEVICE_CPU = 0, WEIR_DEVICE_INTEGRATED = 1, WEIR_DE
 /* A code object format that a device loads, with its newest target: {"ptx", "sm_90"}. A device lists its
  * preferred formats first. Targets use LLVM's -mcpu names. */
 typedef struct weir_code_target {
-  char format[32];  /* "elf-x86_64", "ptx", "cubin", "hsaco", "spirv-vulkan", "opencl-c", ... */
+  char format[32];  /* "elf-x86_64", "ptx", "cubin", "hsaco", "spirv-vulkan", "opencl-c", ... Kernels in
+                     * "elf-x86_64" and the alignment of their arguments are those of weir/sdk/cpu_kernel.h */
   char target[64];  /* "znver3", "sm_90", "gfx942", "vulkan1.3", ... or "" where the format has none */
 } weir_code_target;
 
@@ -311,7 +316,7 @@ typedef struct weir_launch {
   uint32_t dynamic_shared_bytes; /* of each block, which has memory of its own */
   uint32_t argument_bytes;
   weir_kernel kernel;
-  const void *arguments; /* `argument_bytes` bytes, copied before kernel_launch returns */
+  const void *arguments; /* `argument_bytes` bytes of any alignment, copied before kernel_launch returns */
   uint32_t flags;        /* (1.4) enum weir_launch_flags. A driver of an older version ignores it, so the host sets it
                           * only if the device has the capability of the flag */
   uint32_t reserved;     /* 0 */
@@ -376,7 +381,8 @@ typedef struct weir_driver_table {
   weir_result (*device_count)(uint32_t *out_count, weir_status *status);
 
   /* (required) Opens device `index`; a second call returns the same device and increments its reference
-   * count, also from another thread at the same time. */
+   * count, also from another thread at the same time. While the last device_close waits, it opens the device
+   * again, at once or after that call has returned. That call may then wait for later work too. */
   weir_result (*device_open)(uint32_t index, weir_device *out_device, weir_status *status);
 
   /* (required) Decrements the device's reference count. Objects of the device must have been destroyed. The
@@ -387,7 +393,8 @@ typedef struct weir_driver_table {
   weir_result (*device_get_info)(uint32_t index, weir_device_info *info, weir_status *status);
 
   /* (required) Free and total memory at present, as the vendor's runtime reports them. Memory that the driver
-   * keeps for later allocations counts as free. */
+   * keeps for later allocations counts as free. Memory of a pending deallocation counts as free or as used,
+   * and as free after its stream has passed the deallocation. */
   weir_result (*device_get_memory)(weir_device device, uint64_t *out_free, uint64_t *out_total, weir_status *status);
 
   /* -- streams: in-order queues that wait for one another only through stream_wait_event -- */
@@ -445,7 +452,8 @@ typedef struct weir_driver_table {
    * observed the completion of work that waited for a mark, the mark is reached. */
   weir_result (*event_query)(weir_event event, weir_status *status);
 
-  /* (required) Blocks until the last mark is reached; returns immediately if there is none. */
+  /* (required) Blocks until the last mark is reached; returns immediately if there is none. A record during
+   * the call does not change the mark for which it waits. */
   weir_result (*event_synchronize)(weir_event event, weir_status *status);
 
   /* [TIMED_EVENTS] Nanoseconds from `start` to `end`, exact to 100,000 over any time; negative if `end` was reached
@@ -468,11 +476,14 @@ typedef struct weir_driver_table {
   /* [STREAM_ORDERED_ALLOCATION] Work submitted to `stream` after this call may use the allocation. Work of
    * other streams may use it after an event recorded in `stream` after this call. Does not block, except to
    * wait for pending deallocations if memory is short. A host may submit any number of rounds of allocation,
-   * use and deallocation before the first of them has run. */
+   * use and deallocation before the first of them has run. For pinned memory it may return
+   * WEIR_ERROR_UNSUPPORTED, or block while the vendor's runtime pins it; the host accesses that memory after
+   * the stream has passed this call. */
   weir_result (*memory_allocate_async)(weir_stream stream, const weir_memory_options *options,
                                        weir_allocation *out_allocation, weir_status *status);
 
-  /* [STREAM_ORDERED_ALLOCATION] Submits the deallocation, ordered in `stream` alone, and ends the handle. */
+  /* [STREAM_ORDERED_ALLOCATION] Submits the deallocation, ordered in `stream` alone, and ends the handle.
+   * Accepts allocations of both allocate functions and of every kind. */
   weir_result (*memory_free_async)(weir_stream stream, weir_allocation allocation, weir_status *status);
 
   /* (required) The addresses of a live allocation of either allocate function. They are the same at every
@@ -508,7 +519,7 @@ typedef struct weir_driver_table {
                            weir_allocation source, uint64_t source_offset, uint64_t size, weir_status *status);
 
   /* (required) Submits: repeats `pattern` over the range. pattern_size is 1, 2, 4, 8 or 16 and divides
-   * offset and size. */
+   * offset and size. The pattern must not be null and is checked also if the size is 0. */
   weir_result (*fill)(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                       const void *pattern, uint32_t pattern_size, weir_status *status);
 
@@ -549,7 +560,8 @@ typedef struct weir_driver_table {
   /* -- graphs (1.1): work described once and submitted repeatedly, each time with one call -- */
 
   /* [GRAPHS] Creates a graph of `count` nodes, at least 1 and limited by memory only, ready for launch. Nodes
-   * without a dependency between them may run concurrently. Returns WEIR_ERROR_UNSUPPORTED for nodes with
+   * without a dependency between them may run concurrently. Returns WEIR_ERROR_INVALID for a node that lists
+   * a dependency twice, or one that is not below it. Returns WEIR_ERROR_UNSUPPORTED for nodes with
    * WEIR_LAUNCH_COOPERATIVE if the vendor's graphs cannot hold them; the host then uses streams. Arguments
    * are checked like those of the equivalent calls, before anything is created. Allocations and modules used
    * by the graph must live until its last launch is complete. May block. */
@@ -579,10 +591,10 @@ typedef struct weir_driver_table {
    * not ordered after earlier uses of the memory. Several allocations may contain the same bytes; rules about
    * overlapping ranges then hold, but are not checked. memory_get_info returns the given size, and the given
    * address or the device's address of the host memory. Its kind is WEIR_MEMORY_DEVICE, or WEIR_MEMORY_PINNED
-   * for WEIR_EXTERNAL_HOST. Returns WEIR_ERROR_INVALID for another kind, an address or size of 0, and a range
-   * that ends above 2^64. If the vendor's runtime reports the owner, memory of another device or of none is
-   * invalid too. Returns WEIR_ERROR_UNSUPPORTED for a kind that the device cannot use. Waits for no submitted
-   * work. */
+   * for WEIR_EXTERNAL_HOST. Returns WEIR_ERROR_INVALID for another kind, an address or size of 0, and a sum
+   * of both of 2^64 or more. If the vendor's runtime reports the owner, memory of another device or of none
+   * is invalid too. Returns WEIR_ERROR_UNSUPPORTED for a kind that the device cannot use. Waits for no
+   * submitted work. */
   weir_result (*memory_wrap)(weir_device device, const weir_external_memory *memory, weir_allocation *out_allocation,
                              weir_status *status);
 

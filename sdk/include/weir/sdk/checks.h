@@ -56,8 +56,8 @@ weir_result weir_check_pattern(uint64_t offset, uint64_t size, const void *patte
 weir_result weir_check_memory_options(const weir_memory_options *asked, uint64_t capabilities, weir_memory_options *out,
                                       weir_status *status);
 
-/* Reads a description of memory that the driver does not own into `out`. Refuses a null pointer, an unknown kind, no
- * address, no bytes, and an end above 2^64. */
+/* Reads a description of memory that the driver does not own into `out`. Refuses a null pointer, an unknown
+ * kind, no address, no bytes, and an end at or above 2^64. */
 weir_result weir_check_external_memory(const weir_external_memory *asked, weir_external_memory *out,
                                        weir_status *status);
 
@@ -87,9 +87,9 @@ weir_result weir_check_launch(const weir_launch *asked, const weir_device_info *
                               const char *name, uint32_t argument_bytes, weir_launch *out, weir_status *status);
 
 /* Reads a node of a graph into `out`. Refuses a null pointer, an unknown kind, a dependency on a node from
- * number `index` on, a null host pointer, and a pattern as weir_check_pattern does. `index` is null for
- * graph_update, which ignores dependencies. The driver checks handles, ranges and the launch as in the call
- * of the node's kind. */
+ * number `index` on or twice on one node, a null host pointer, and a pattern as weir_check_pattern does.
+ * `index` is null for graph_update, which ignores dependencies. The driver checks handles, ranges and the
+ * launch as in the call of the node's kind. */
 weir_result weir_check_graph_node(const weir_graph_node *asked, const uint32_t *index, weir_graph_node *out,
                                   weir_status *status);
 

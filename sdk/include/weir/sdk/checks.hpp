@@ -4,9 +4,11 @@
 // checks.h offers them to other languages.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cinttypes>
 #include <span>
+#include <vector>
 
 #include "object.hpp"
 
@@ -105,9 +107,9 @@ inline weir_external_memory check_external_memory(const weir_external_memory* as
          memory.kind);
   if (memory.address == 0) fail(WEIR_ERROR_INVALID, "memory.address is 0; expected the address of memory");
   if (memory.size == 0) fail(WEIR_ERROR_INVALID, "memory.size is 0; expected at least 1 byte");
-  if (memory.size - 1 > ~memory.address)
-    fail(WEIR_ERROR_INVALID, "memory of %" PRIu64 " bytes at 0x%" PRIx64 " ends above 2^64", memory.size,
-         memory.address);
+  if (memory.size > ~memory.address)  // so that address + size never wraps around
+    fail(WEIR_ERROR_INVALID, "memory of %" PRIu64 " bytes at 0x%" PRIx64 " ends at or above 2^64",
+         memory.size, memory.address);
   return memory;
 }
 
@@ -283,6 +285,15 @@ struct GraphNode {
   Pattern pattern;
 };
 
+/// Checks that no node is listed twice: the vendors' runtimes refuse such lists, with less of a message.
+inline void check_distinct(std::span<const std::uint32_t> dependencies) {
+  if (dependencies.size() < 2) return;
+  std::vector<std::uint32_t> sorted(dependencies.begin(), dependencies.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail(WEIR_ERROR_INVALID, "it depends on node %u twice; expected each of its dependencies once", *twice);
+}
+
 /// Checks the other fields of a node than handles, ranges and its launch. Dependencies are checked only if
 /// `index` is given.
 inline weir_graph_node check_node_fields(const weir_graph_node* asked, const std::uint32_t* index) {
@@ -292,6 +303,7 @@ inline weir_graph_node check_node_fields(const weir_graph_node* asked, const std
       fail(WEIR_ERROR_INVALID, "node.dependencies is null, but it has %u", node.dependency_count);
     for (const std::uint32_t other : std::span(node.dependencies, node.dependency_count))
       if (other >= *index) fail(WEIR_ERROR_INVALID, "it depends on node %u; expected one before it", other);
+    check_distinct({node.dependencies, node.dependency_count});
   }
   switch (node.kind) {
     case WEIR_GRAPH_EMPTY:
