@@ -110,6 +110,7 @@ int judge(const Options& options) {
                         options.kernels,
                         "--patience",
                         std::to_string(options.patience)};
+  supervision.silent_exit = !communicates && options.layer.empty();  // layers print reports
   if (communicates)
     for (const std::string& word :
          {std::string("--ranks"), std::to_string(options.ranks), std::string("--launcher"), options.launcher})

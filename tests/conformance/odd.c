@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked to a driver's sources: adds the fault that WEIR_ODD names, at load or at process exit.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,4 +28,5 @@ __attribute__((constructor)) static void on_load(void) {
 __attribute__((destructor)) static void at_exit(void) {
   if (wanted("aborts-at-exit")) abort();
   if (wanted("hangs-at-exit")) hang();
+  if (wanted("prints-at-exit")) fputs("good-bye\n", stderr);
 }

@@ -76,6 +76,13 @@ TEST(Suite, ADriverThatCrashesAtExitDoesNotConform) {
   EXPECT_THAT(run.printed, HasSubstr("minimal does not conform"));
 }
 
+TEST(Suite, ADriverThatPrintsAtExitDoesNotConform) {
+  const Judgement run = judge_odd("prints-at-exit", "");
+  EXPECT_EQ(run.status, 1) << run.printed;
+  EXPECT_EQ(run.count("passed"), 2);
+  EXPECT_THAT(run.printed, HasSubstr("at its end, the process printed to standard output or standard error"));
+}
+
 TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
   const Judgement run = judge_odd("leaves-a-process", "");
   EXPECT_EQ(run.status, 1);

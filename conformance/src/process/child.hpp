@@ -37,6 +37,8 @@ class Child {
   bool left_a_process() const { return left_a_process_; }
   /// Prints the child's output since the last call; returns whether there was any.
   bool pass_on_output() { return output_.pass_on(); }
+  /// Bytes of output so far.
+  long output_size() const { return output_.size(); }
   /// The calls in flight and the last calls of the child; see trace.hpp.
   std::string trace() const { return trace_.text(); }
 

@@ -48,6 +48,11 @@ bool SharedOutput::pass_on() {
   return !text.empty();
 }
 
+long SharedOutput::size() const {
+  struct stat state {};
+  return fstat(descriptor_, &state) == 0 ? static_cast<long>(state.st_size) : 0;
+}
+
 void use_shared_output() {
   setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // the last lines before a crash must not be lost
   printed = 0;
@@ -57,6 +62,10 @@ std::string take_printed() {
   if (printed < 0) return {};
   std::fflush(nullptr);
   return text_from(STDOUT_FILENO, printed);
+}
+
+long bytes_taken() {
+  return printed;
 }
 
 Diverted::Diverted() {

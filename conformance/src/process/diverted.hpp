@@ -20,6 +20,8 @@ class SharedOutput {
   void take_over() const;
   /// Writes the output since the last call to standard error; returns whether there was any.
   bool pass_on();
+  /// Bytes that were written so far.
+  long size() const;
 
  private:
   int descriptor_ = -1;
@@ -30,6 +32,8 @@ class SharedOutput {
 void use_shared_output();
 /// The text that this process has written to its SharedOutput since the last call; "" without one.
 std::string take_printed();
+/// The bytes of the SharedOutput that take_printed() has returned; -1 without one.
+long bytes_taken();
 
 /// Redirects standard output and standard error to a file during its lifetime. Throws std::runtime_error
 /// without a temporary file.

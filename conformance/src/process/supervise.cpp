@@ -55,6 +55,7 @@ class Supervisor {
     std::vector<const Requirement*> left = tests;
     const Requirement* running = nullptr;
     bool checks = false;  ///< after a failure, whether the device still works
+    std::optional<long> printed;  ///< bytes before the worker's end
     Clock::time_point began{};
     auto finish = [&](Outcome outcome, double milliseconds, std::string message) {
       Result result{running, outcome, milliseconds, std::move(message), {}};
@@ -74,6 +75,7 @@ class Supervisor {
         finish(outcome_of(message.at("outcome")), message.at("milliseconds"), message.at("message"));
       } else if (message.at("event") == "calls") {
         add_calls(message.at("calls"));
+        printed = message.at("printed").get<long>();
       }
     };
     auto elapsed = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); };
@@ -96,6 +98,8 @@ class Supervisor {
       if (!running && left.empty()) {
         if (!ending || !ending->empty() || child.left_a_process())
           run_.driver["exit"] = how(child, ending, limit);
+        else if (supervision_.silent_exit && printed && child.output_size() > *printed)
+          run_.driver["exit"] = "the process printed to standard output or standard error";
         child.pass_on_output();
         return left;
       }

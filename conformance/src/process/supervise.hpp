@@ -16,6 +16,7 @@ struct Supervision {
   std::vector<std::string> worker;         ///< the command line of a worker, without the arguments added here
   std::chrono::seconds limit{60};          ///< for one test below level 8; stress tests get three times that
   std::function<void(Result&)> on_result;  ///< called after each test, before its result is kept
+  bool silent_exit = false;                ///< whether a worker must print nothing after its last test
 
   /// Time for a process to exit after its last test.
   std::chrono::seconds exit_limit() const { return std::min(limit, std::chrono::seconds(30)); }

@@ -203,7 +203,8 @@ int run_worker(int output) {
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new Reporter(output));
   const int failed = RUN_ALL_TESTS();
-  write_line(output, {{"event", "calls"}, {"calls", new_calls()}});
+  (void)take_printed();
+  write_line(output, {{"event", "calls"}, {"calls", new_calls()}, {"printed", bytes_taken()}});
   return failed;
 }
 
