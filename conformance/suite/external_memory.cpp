@@ -174,8 +174,8 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     4, 58, ExternalMemory, WrongDescriptionsAreInvalid,
-    "memory_wrap of another kind, of an address or size of 0, or of a range that ends above 2^64 returns "
-    "WEIR_ERROR_INVALID and leaves the output alone.") {
+    "memory_wrap of another kind, of an address or size of 0, or of a range that ends at 2^64 or above "
+    "returns WEIR_ERROR_INVALID and leaves the output alone.") {
   needs(WEIR_CAP_EXTERNAL_MEMORY);
   const Memory owner(4096);
   const std::uint64_t address = owner.info().device_address;
@@ -184,6 +184,8 @@ WEIR_REQUIREMENT(
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, 0},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_HOST + 1, address, 100},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, ~std::uint64_t{0} - 10},
+      {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, ~address + 1},
+      {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, ~std::uint64_t{0} - 4095, 4096},
   };
   for (const weir_external_memory& memory : wrong) {
     weir_allocation out = nullptr;

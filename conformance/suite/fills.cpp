@@ -104,6 +104,20 @@ WEIR_REQUIREMENT(1, 48, Fills, OfNothingDoNothing,
   EXPECT_TRUE(same_bytes(memory.read(), pattern(64)));
 }
 
+WEIR_REQUIREMENT(
+    1, 57, Fills, NullPatternsAreInvalid,
+    "A fill with a null pattern returns WEIR_ERROR_INVALID, also of 0 bytes, and changes nothing.") {
+  const Memory memory(64);
+  memory.write(pattern(64));
+  const Stream stream;
+  for (const std::uint64_t size : {64u, 16u, 0u})
+    for (const std::uint32_t width : {1u, 16u})
+      refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(memory),
+              std::uint64_t{0}, size, static_cast<const void*>(nullptr), width);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), pattern(64)));
+}
+
 WEIR_REQUIREMENT(1, 49, Fills, ReadThePatternBeforeTheyReturn,
                  "The pattern is read before fill returns: it may be overwritten at once.") {
   const Memory memory(1u << 20);

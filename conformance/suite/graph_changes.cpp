@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <vector>
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
@@ -37,6 +38,25 @@ WEIR_REQUIREMENT(5, 41, GraphChecks, DependenciesLieBelow,
   }
 }
 
+WEIR_REQUIREMENT(
+    5, 90, GraphChecks, RepeatedDependenciesAreInvalid,
+    "A node that lists a dependency twice, next to each other or not, returns WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  const std::vector<std::uint32_t> repeated[] = {
+      {0, 0}, {2, 2}, {0, 1, 0}, {2, 1, 0, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 3}};
+  for (const std::vector<std::uint32_t>& list : repeated) {
+    GraphNodes nodes;
+    for (int i = 0; i < 11; ++i) nodes.empty();
+    nodes.depend(10, list);
+    expect_refused(nodes);
+  }
+  // The same dependencies, each once, in an order that is not theirs.
+  GraphNodes nodes;
+  for (int i = 0; i < 11; ++i) nodes.empty();
+  nodes.depend(10, {9, 0, 5, 2, 1});
+  const Graph graph = nodes.make();
+}
+
 WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
                  "A node of an unknown kind returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
@@ -47,7 +67,8 @@ WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
 }
 
 WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
-                 "A fill past the end, or with a pattern that does not fit, returns WEIR_ERROR_INVALID.") {
+                 "A fill past the end, or with a pattern that is null or does not fit, returns "
+                 "WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory memory(64);
   const std::uint64_t value = 0;
@@ -60,6 +81,12 @@ WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
     GraphNodes nodes;
     nodes.empty();
     nodes.fill_bytes(memory, offset, size, &value, std::min<std::uint32_t>(width, 8), {});
+    expect_refused(nodes);
+  }
+  for (const std::uint64_t size : {0u, 64u}) {
+    GraphNodes nodes;
+    nodes.fill<std::uint8_t>(memory, 0, size, 0);
+    nodes[0].pattern = nullptr;
     expect_refused(nodes);
   }
 }

@@ -180,6 +180,80 @@ WEIR_REQUIREMENT(4, 94, FirstCall, CallsProceedWhileADeviceCloses,
   device.release();
 }
 
+/// Uses a device with each kind of object.
+void expect_usable(weir_device device, const char* when) {
+  EXPECT_NO_THROW({
+    const Stream stream(device);
+    const Event event(WEIR_EVENT_PLAIN, device);
+    const Memory memory(64, WEIR_MEMORY_DEVICE, device);
+    fill<std::uint8_t>(stream, memory, 0, 64, 7);
+    event.record(stream);
+    event.synchronize();
+    Bytes host(64);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(memory),
+         std::uint64_t{0}, std::uint64_t{64});
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes(host, Bytes(64, 7))) << when;
+  }) << when;
+}
+
+WEIR_REQUIREMENT(
+    4, 84, FirstCall, OpenedWhileItClosesIsUsable,
+    "A device that is opened while its last device_close waits is open, at once or when that call "
+    "has returned, and its new objects stay usable after that.") {
+  constexpr const char* why =
+      "the device was opened while its last device_close waited for work. driver.h: device_open opens it "
+      "again. Look first at what device_close does after its wait";
+  ClosingDevice device;
+  device.destroy_a_held_stream();
+  device.begin_to_close();
+  ASSERT_TRUE(never([&] { return device.closed(); })) << "device_close did not wait for the device's work";
+  weir_device opened = nullptr;
+  std::atomic<bool> ended{false};
+  std::atomic<weir_result> result{WEIR_OK};
+  std::jthread opening([&] {
+    result = result_of(table().device_open, judged().device, &opened);
+    ended = true;
+  });
+  // A driver may open it only when it is closed.
+  (void)never([&] { return ended.load(); });
+  const bool at_once = ended && result == WEIR_OK;
+  weir_allocation early = nullptr;
+  weir_stream stream = nullptr;
+  if (at_once) {
+    const weir_memory_options options = memory_options(64);
+    EXPECT_EQ(result_of(table().memory_allocate, opened, &options, &early), WEIR_OK) << why;
+    EXPECT_EQ(
+        result_of(table().stream_create, opened, static_cast<const weir_stream_options*>(nullptr), &stream),
+        WEIR_OK)
+        << why;
+  }
+  device.release();
+  opening.join();
+  EXPECT_TRUE(eventually([&] { return device.closed(); })) << "device_close did not return after the work";
+  ASSERT_EQ(result, WEIR_OK) << "device_open: " << why;
+  if (early && stream) {
+    const std::uint8_t byte = 5;
+    Bytes host(64);
+    EXPECT_EQ(result_of(table().fill, stream, early, std::uint64_t{0}, std::uint64_t{64},
+                        static_cast<const void*>(&byte), 1u),
+              WEIR_OK)
+        << why;
+    EXPECT_EQ(result_of(table().copy_to_host, stream, static_cast<void*>(host.data()), early,
+                        std::uint64_t{0}, std::uint64_t{64}),
+              WEIR_OK)
+        << why;
+    EXPECT_EQ(result_of(table().stream_synchronize, stream), WEIR_OK) << why;
+    EXPECT_TRUE(same_bytes(host, Bytes(64, 5))) << why;
+  }
+  const weir_result destroyed = stream ? result_of(table().stream_destroy, stream) : WEIR_OK;
+  EXPECT_EQ(destroyed, WEIR_OK) << "stream_destroy: " << why;
+  const weir_result freed = early ? result_of(table().memory_free, early) : WEIR_OK;
+  EXPECT_EQ(freed, WEIR_OK) << "memory_free: " << why;
+  expect_usable(opened, why);
+  EXPECT_EQ(result_of(table().device_close, opened), WEIR_OK) << "the last device_close: " << why;
+}
+
 WEIR_REQUIREMENT(4, 95, FirstCall, WaitsHaveNoTimeLimit,
                  "event_synchronize and stream_synchronize wait for work that takes seconds.") {
   ClosingDevice device;

@@ -7,6 +7,7 @@
 #include "end_of_memory.hpp"
 #include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
 #include "kernels/kernels.hpp"
 
@@ -233,6 +234,47 @@ void expect_refused(const std::function<void(weir_launch&)>& spoil) {
           static_cast<const weir_launch*>(&launch));
   stream.synchronize();
   EXPECT_EQ(out.values<std::int64_t>(), I64s(64, -1)) << "a launch that was refused ran";
+}
+
+WEIR_REQUIREMENT(3, 97, Launches, ArgumentsBeginAnywhere,
+                 "The argument block of a launch, and of a graph's node, begins at any address.") {
+  const Kernel iota("iota");
+  const Memory out(8 * 64), of_node(8 * 64);
+  const Stream stream;
+  const auto moved = [&](const Memory& memory, std::int64_t base, std::size_t offset, Bytes& copy) {
+    Arguments values = arguments(memory, std::int64_t{64}, base);
+    values.pad_to(iota.ready().argument_bytes);
+    weir_launch launch = iota.launch_of(values);
+    copy.assign(launch.argument_bytes + offset + 64, 0xa5);
+    const auto begin = reinterpret_cast<std::uintptr_t>(copy.data());
+    std::uint8_t* const place = copy.data() + ((begin + 31) / 32 * 32 - begin) + offset;
+    std::memcpy(place, launch.arguments, launch.argument_bytes);
+    launch.arguments = place;
+    return launch;
+  };
+  Bytes copy;
+  for (const std::size_t offset : {1u, 2u, 3u, 4u, 7u, 8u, 15u, 17u}) {
+    const auto base = static_cast<std::int64_t>(1000 * offset);
+    const weir_launch launch = moved(out, base, offset, copy);
+    call(table().kernel_launch, weir_stream(stream), &launch);
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>(), iota_values(64, base))
+        << "the arguments began " << offset << " bytes after an address that 32 divides. Look first at how "
+        << "kernel_launch reads them";
+    if (!has(WEIR_CAP_GRAPHS)) continue;
+    GraphNodes nodes;
+    nodes.kernel(iota, arguments(of_node, std::int64_t{64}, base));
+    weir_launch node = moved(of_node, base, offset, copy);
+    nodes[0].launch = &node;
+    const Graph graph = nodes.make();
+    weir::conformance::launch(graph, stream);
+    stream.synchronize();
+    EXPECT_EQ(of_node.values<std::int64_t>(), iota_values(64, base))
+        << "the arguments of a node began " << offset
+        << " bytes after an address that 32 divides. Look first "
+        << "at how graph_create reads them";
+    if (HasFailure()) return;
+  }
 }
 
 WEIR_REQUIREMENT(3, 38, Launches, EmptyGridsAreInvalid,

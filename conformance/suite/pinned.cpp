@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: pinned host memory.
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "kernels/gate.hpp"
 #include "kernels/kernels.hpp"
@@ -44,6 +49,25 @@ WEIR_REQUIREMENT(4, 22, Pinned, IsFilledAndCopiedByHandle,
        weir_allocation(pinned), std::uint64_t{0}, std::uint64_t{4096});
   stream.synchronize();
   EXPECT_EQ(memory.values<std::uint32_t>(), std::vector<std::uint32_t>(1024, 0x0a0b0c0d));
+  fill<std::uint8_t>(stream, memory, 0, 4096, 1);
+  fill<std::uint8_t>(stream, pinned, 0, 4096, 2);
+  fill<std::uint32_t>(stream, pinned, 1024, 512, 0x03030303);
+  const auto copy = [&](const Memory& to, std::uint64_t at, const Memory& from, std::uint64_t from_at,
+                        std::uint64_t size) {
+    call(table().copy_on_device, weir_stream(stream), weir_allocation(to), at, weir_allocation(from), from_at,
+         size);
+  };
+  copy(pinned, 2000, memory, 100, 64);
+  copy(memory, 3000, pinned, 1000, 100);
+  stream.synchronize();
+  Bytes in_pinned(4096, 2), in_memory(4096, 1);
+  std::fill_n(in_pinned.begin() + 1024, 512, std::uint8_t{3});
+  std::fill_n(in_pinned.begin() + 2000, 64, std::uint8_t{1});
+  std::fill_n(in_memory.begin() + 3000, 24, std::uint8_t{2});
+  std::fill_n(in_memory.begin() + 3024, 76, std::uint8_t{3});
+  EXPECT_TRUE(same_bytes(pinned.read(), in_pinned)) << "pinned memory, after a fill and a copy at offsets";
+  EXPECT_TRUE(same_bytes(memory.read(), in_memory))
+      << "device memory, after a copy of pinned memory at offsets";
 }
 
 WEIR_REQUIREMENT(4, 23, Pinned, IsSeenByTheHostAfterAnEvent,
@@ -82,6 +106,48 @@ WEIR_REQUIREMENT(4, 25, Pinned, SizeOfZeroIsInvalid, "Pinned memory of 0 bytes r
   const weir_memory_options options = memory_options(0, WEIR_MEMORY_PINNED);
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);
+}
+
+WEIR_REQUIREMENT(
+    4, 86, Pinned, IsFreedInTheStreamsOrder,
+    "Pinned memory of memory_free_async is given to no other allocation before the stream has passed "
+    "the deallocation.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  constexpr std::uint64_t size = 10'000;
+  const Stream stream;
+  std::vector<Memory> freed;
+  for (int i = 0; i < 8; ++i) freed.emplace_back(size, WEIR_MEMORY_PINNED);
+  Gate gate;
+  gate.hold(stream);
+  for (Memory& one : freed) {
+    fill<std::uint8_t>(stream, one, 0, size, 0xee);
+    call(table().memory_free_async, weir_stream(stream), one.release());
+  }
+  stream.flush();
+  // memory_allocate may block, also until the stream goes on.
+  std::jthread opening([&gate](const std::stop_token& stopped) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience()) / 2;
+    while (!stopped.stop_requested() && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    gate.open();
+  });
+  std::vector<Memory> made;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    made.emplace_back(size, WEIR_MEMORY_PINNED);
+    const Bytes bytes = pattern(size, i);
+    std::memcpy(made.back().info().host_pointer, bytes.data(), size);
+  }
+  opening.request_stop();
+  opening.join();
+  stream.synchronize();
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const auto* const host = static_cast<const std::uint8_t*>(made[i].info().host_pointer);
+    ASSERT_TRUE(same_bytes(Bytes(host, host + size), pattern(size, i)))
+        << "8 allocations of pinned memory were filled and freed in a held stream. Allocation " << i
+        << " was made after that and written by the host, and the fills changed it. Look first at when "
+           "memory_free_async frees pinned memory";
+  }
 }
 
 }  // namespace

@@ -48,10 +48,11 @@ const weir_driver_table& spoilt_table() {
 
 std::vector<Mutant> all() {
   std::vector<Mutant> mutants;
-  for (const auto& group : {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(),
-                            stream_mutants(), event_mutants(), launch_mutants(), ordered_mutants(),
-                            graph_mutants(), fault_mutants(), code_mutants(), thread_mutants(),
-                            hole_mutants(), missed_mutants(), relation_mutants(), compiling_mutants()})
+  for (const auto& group :
+       {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(), stream_mutants(),
+        event_mutants(), launch_mutants(), ordered_mutants(), graph_mutants(), fault_mutants(),
+        code_mutants(), thread_mutants(), hole_mutants(), missed_mutants(), relation_mutants(),
+        compiling_mutants(), decision_mutants(), kind_mutants()})
     mutants.insert(mutants.end(), group.begin(), group.end());
   return mutants;
 }

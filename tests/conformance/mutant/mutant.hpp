@@ -44,6 +44,8 @@ std::span<const Mutant> hole_mutants();
 std::span<const Mutant> missed_mutants();
 std::span<const Mutant> relation_mutants();
 std::span<const Mutant> compiling_mutants();
+std::span<const Mutant> decision_mutants();
+std::span<const Mutant> kind_mutants();
 /// For drivers with cooperative launches, which the CPU driver lacks; not in all().
 std::span<const Mutant> cooperative_mutants();
 
