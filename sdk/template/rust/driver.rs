@@ -20,6 +20,7 @@ const MAX_ALIGNMENT: u64 = 1 << 30;
 
 struct Stream {
     busy: Mutex<()>, // held while work runs, so that work from several threads runs one after the other
+    process: u32,    // that created the stream: in its children, a thread that is gone may hold `busy`
 }
 struct Event; // all work is done by the time an event is recorded
 struct Allocation {
@@ -163,17 +164,26 @@ unsafe fn stream_of<'a>(stream: weir_stream) -> &'a Stream {
     &*(stream as *const Stream)
 }
 
+unsafe fn check_process(stream: weir_stream) -> Result<(), Failure> {
+    if std::process::id() == stream_of(stream).process {
+        return Ok(());
+    }
+    fail(WEIR_ERROR_SYSTEM, "the stream belongs to the parent of this process")
+}
+
 /// Runs work of a stream. A poisoned lock is no obstacle: the lock guards nothing but the order.
-unsafe fn run(stream: weir_stream, work: impl FnOnce()) {
+unsafe fn run(stream: weir_stream, work: impl FnOnce()) -> Outcome {
+    check_process(stream)?;
     let _order = stream_of(stream).busy.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     work();
+    Ok(WEIR_OK)
 }
 
 unsafe extern "C" fn stream_create(
     _: weir_device, _: *const weir_stream_options, out: *mut weir_stream, status: *mut weir_status,
 ) -> weir_result {
     guarded(status, || {
-        *out = Box::into_raw(Box::new(Stream { busy: Mutex::new(()) })) as weir_stream;
+        *out = Box::into_raw(Box::new(Stream { busy: Mutex::new(()), process: std::process::id() })) as weir_stream;
         Ok(WEIR_OK)
     })
 }
@@ -190,17 +200,17 @@ unsafe extern "C" fn stream_flush(_: weir_stream, _: *mut weir_status) -> weir_r
 }
 
 unsafe extern "C" fn stream_query(stream: weir_stream, status: *mut weir_status) -> weir_result {
-    guarded(status, || match stream_of(stream).busy.try_lock() {
-        Err(std::sync::TryLockError::WouldBlock) => Ok(WEIR_NOT_READY), // another thread's work is running
-        _ => Ok(WEIR_OK),
+    guarded(status, || {
+        check_process(stream)?;
+        match stream_of(stream).busy.try_lock() {
+            Err(std::sync::TryLockError::WouldBlock) => Ok(WEIR_NOT_READY), // another thread's work is running
+            _ => Ok(WEIR_OK),
+        }
     })
 }
 
 unsafe extern "C" fn stream_synchronize(stream: weir_stream, status: *mut weir_status) -> weir_result {
-    guarded(status, || {
-        run(stream, || ());
-        Ok(WEIR_OK)
-    })
+    guarded(status, || run(stream, || ()))
 }
 
 unsafe extern "C" fn stream_wait_event(_: weir_stream, _: weir_event, _: *mut weir_status) -> weir_result {
@@ -309,10 +319,10 @@ unsafe fn range(allocation: weir_allocation, offset: u64, size: u64, what: &str)
 }
 
 unsafe fn copy(stream: weir_stream, to: *mut u8, from: *const u8, size: u64) -> Outcome {
-    if size != 0 {
-        run(stream, || std::ptr::copy_nonoverlapping(from, to, size as usize));
+    if size == 0 {
+        return Ok(WEIR_OK);
     }
-    Ok(WEIR_OK)
+    run(stream, || std::ptr::copy_nonoverlapping(from, to, size as usize))
 }
 
 unsafe extern "C" fn copy_to_device(
@@ -352,6 +362,9 @@ unsafe extern "C" fn fill(
 ) -> weir_result {
     guarded(status, || {
         let target = range(destination, offset, size, "fill")?;
+        if pattern.is_null() {
+            return fail(WEIR_ERROR_INVALID, "the pattern is null");
+        }
         let width = pattern_size as u64;
         if !width.is_power_of_two() || width > 16 || offset % width != 0 || size % width != 0 {
             return fail(
@@ -363,8 +376,7 @@ unsafe extern "C" fn fill(
             for at in (0..size).step_by(width as usize) {
                 std::ptr::copy_nonoverlapping(pattern as *const u8, target.add(at as usize), width as usize);
             }
-        });
-        Ok(WEIR_OK)
+        })
     })
 }
 
