@@ -74,11 +74,11 @@ Validate::PreparedNode Validate::prepare(const Device& device, const weir_graph_
 // Two nodes may run at once unless one depends on the other.
 void Validate::check_inside(const Graph& graph, const Graph::Node& node, std::uint32_t index,
                             const std::vector<Graph::Node>& others, std::uint32_t count) {
+  if (node.uses.empty()) return;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (i == index) continue;
     const Graph::Node& other = others[i];
-    const bool ordered = i < index ? node.predecessors[i] : other.predecessors[index];
-    if (ordered) continue;
+    if (i == index || other.uses.empty()) continue;
+    if (i < index ? node.follows(i) : other.follows(index)) continue;
     for (const Use& mine : node.uses)
       for (const Use& its : other.uses) {
         if (mine.allocation != its.allocation) continue;
@@ -114,17 +114,18 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
     if (node.node.dependency_count && !node.node.dependencies)
       refuse("null", "node %u: dependencies is null, but dependency_count is %u", i,
              node.node.dependency_count);
-    node.kept.predecessors.assign(i, false);
+    std::vector<std::uint64_t>& predecessors = node.kept.predecessors;
+    predecessors.assign((i + 63) / 64, 0);
     for (std::uint32_t d = 0; d < node.node.dependency_count; ++d) {
       const std::uint32_t before = node.node.dependencies[d];
       if (before >= i) refuse("argument", "node %u depends on node %u; expected a node before it", i, before);
       if (std::find(node.node.dependencies, node.node.dependencies + d, before) != node.node.dependencies + d)
         refuse("argument", "node %u depends on node %u twice; expected each dependency once", i, before);
-      node.kept.predecessors[before] = true;
-      for (std::uint32_t j = 0; j < before; ++j)
-        if (graph->nodes[before].predecessors[j]) node.kept.predecessors[j] = true;
+      predecessors[before / 64] |= std::uint64_t(1) << before % 64;
+      const std::vector<std::uint64_t>& earlier = graph->nodes[before].predecessors;
+      for (std::size_t word = 0; word < earlier.size(); ++word) predecessors[word] |= earlier[word];
     }
-    graph->nodes.push_back(node.kept);
+    graph->nodes.push_back(std::move(node.kept));
     real.push_back(&node.node);
   }
   const weir_result result = next.graph_create(device->real, count, real.data(), &graph->real, status);

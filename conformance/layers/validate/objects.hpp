@@ -115,7 +115,10 @@ struct Use {
 struct Graph : ObjectOf<Kind::graph, weir_graph> {
   struct Node {
     std::uint32_t kind = 0;
-    std::vector<bool> predecessors;  ///< nodes that end before this one begins
+    /// A bit for each node that ends before this one begins. Words, because a graph may have 70,000 nodes,
+    /// and the bits of a node are joined with those of each dependency.
+    std::vector<std::uint64_t> predecessors;
+    bool follows(std::uint32_t other) const { return (predecessors[other / 64] >> other % 64 & 1) != 0; }
     std::vector<Use> uses;
     std::vector<std::shared_ptr<Module>> modules;
   };
