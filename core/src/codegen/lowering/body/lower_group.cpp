@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 
+#include "codegen/lowering/body/atomics.hpp"
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/moved_in_words.hpp"
@@ -177,18 +178,21 @@ Value* BodyLowering::ballot_of_bytes(const ir::Statement& s) {
   return b_.CreateZExt(b_.CreateBitCast(holds, b_.getIntNTy(width)), b_.getInt32Ty());
 }
 
+/// The threads of a sub-group set their bits in the word of its first thread. If each thread loaded the bits
+/// of all, the code would be long, and the compiler of a driver may take time that grows with its square.
 Value* BodyLowering::ballot_through_memory(Value* holds, std::uint64_t width) {
   llvm::Type* word = b_.getInt32Ty();
   Value* memory = exchange_memory(word);
   const auto place = [&](Value* number) { return b_.CreateInBoundsGEP(word, memory, number); };
   Value* number = it_.thread->number;
   Value* lane = b_.CreateAnd(b_.CreateTrunc(number, word), i32(std::uint32_t(width - 1)));
-  b_.CreateStore(b_.CreateShl(b_.CreateZExt(holds, word), lane), place(number));
+  Value* all = place(b_.CreateAnd(number, i64(~(width - 1))));
+  b_.CreateStore(i32(0), place(number));
   device_.threads()->barrier(b_);
-  Value* first = b_.CreateAnd(number, i64(~(width - 1)));
-  Value* bits = b_.CreateLoad(word, place(first));
-  for (std::uint64_t other = 1; other < width; ++other)
-    bits = b_.CreateOr(bits, b_.CreateLoad(word, place(b_.CreateOr(first, i64(other)))));
+  Atomics(f_).device_atomic(llvm::AtomicRMWInst::Or, Type::u32, all,
+                            b_.CreateShl(b_.CreateZExt(holds, word), lane));
+  device_.threads()->barrier(b_);
+  Value* bits = b_.CreateLoad(word, all);
   device_.threads()->barrier(b_);
   return bits;
 }
