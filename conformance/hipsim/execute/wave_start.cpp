@@ -83,9 +83,10 @@ void fill_user_registers(Filler& f, const Kernel& k, const LaunchMemory& memory,
 void fill_workitem_ids(Wave& w, const Launch& launch, bool packed) {
   const std::uint32_t* block = launch.shape.block;
   const unsigned wanted = launch.kernel->resource2 >> 11 & 3;
+  // Counted, because four divisions for each lane take half of the time of grids of small groups.
+  const std::uint32_t first = w.id * w.lanes;
+  std::uint32_t x = first % block[0], y = first / block[0] % block[1], z = first / block[0] / block[1];
   for (unsigned l = 0; l < w.lanes; ++l) {
-    const std::uint32_t flat = w.id * w.lanes + l;
-    const std::uint32_t x = flat % block[0], y = flat / block[0] % block[1], z = flat / block[0] / block[1];
     if (packed) {
       w.v[0][l] = x | y << 10 | z << 20;
     } else {
@@ -93,6 +94,11 @@ void fill_workitem_ids(Wave& w, const Launch& launch, bool packed) {
       if (wanted >= 1) w.v[1][l] = y;
       if (wanted >= 2) w.v[2][l] = z;
     }
+    if (++x < block[0]) continue;
+    x = 0;
+    if (++y < block[1]) continue;
+    y = 0;
+    ++z;
   }
 }
 
