@@ -19,6 +19,18 @@ inline std::string without_control_characters(std::string_view text) {
   return clean;
 }
 
+/// A word of a command that a message tells the reader to run, in single quotes unless it is plain.
+inline std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/._-+:@%,=").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
+  return quoted + "'";
+}
+
 /// The text in a fixed-size field. A driver's strings may lack their terminating zero.
 template <std::size_t N>
 std::string_view bounded(const char (&text)[N]) noexcept {

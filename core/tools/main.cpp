@@ -109,19 +109,29 @@ void terminate() {
   usual_terminate = std::set_terminate(terminate);
 }
 
+/// Messages may quote files, whose control characters must not reach a terminal.
+void print_error(const char* words) noexcept {
+  std::fputs("weir: ", stderr);
+  for (; *words; ++words) {
+    const auto c = static_cast<unsigned char>(*words);
+    std::fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c, stderr);
+  }
+  std::fputc('\n', stderr);
+}
+
 }  // namespace
 
 static int run_and_explain(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const weir::tool::UsageError& error) {
-    std::fprintf(stderr, "weir: %s\n", error.what());
+    print_error(error.what());
     return wrong_usage;
   } catch (const std::bad_alloc&) {
     std::fputs(out_of_memory, stderr);
     return failed;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "weir: %s\n", error.what());
+    print_error(error.what());
     return failed;
   }
 }

@@ -2,6 +2,7 @@
 // The entry point and the table.
 #include "functions.hpp"
 #include "object.hpp"
+#include "stream/scheduler.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -97,6 +98,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
                                          weir_status* status) {
   using namespace weir::cpu;
   return guarded(status, [&] {
+    Scheduler::watch_exit();
     const weir_host known = read_struct(host, "host");
     const weir_driver_table*& out = output(out_table, "out_table");
     for (const weir_driver_table& offered : tables)

@@ -34,6 +34,13 @@ weir_result try_to_load(const std::vector<char>& bytes) {
   return WEIR_OK;
 }
 
+template <class T>
+T read_at(const std::vector<char>& bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
 class Damaged : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Objects, Damaged,
                          ::testing::Values("plain_gnu", "plain_sysv", "plain_relr", "plain_aligned",
@@ -104,16 +111,39 @@ TEST_P(Damaged, IsRefusedWithAHeaderOfAnotherKind) {
   }
 }
 
-// Each field of eight bytes in the tables that loading reads, set to each extreme.
+// Each field of eight bytes in the tables that loading reads, which are at the begin of a file and, for
+// debuggers, at its end, set to each extreme.
 TEST_P(Damaged, DoesNoHarmWithExtremeNumbers) {
   const std::vector<char> whole = damaged_object(GetParam());
   const std::uint64_t extremes[] = {0, 1, 0x7fffffff, 0xffffffff, 1ull << 32, 1ull << 63, ~0ull - 7, ~0ull};
-  for (std::size_t at = 0; at + 8 <= std::min<std::size_t>(whole.size(), 2048); at += 8)
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; at + 8 <= std::min<std::size_t>(whole.size(), 2048); at += 8) places.push_back(at);
+  const auto header = read_at<Elf64_Ehdr>(whole, 0);
+  for (std::size_t at = header.e_shoff; at + 8 <= whole.size(); at += 8) places.push_back(at);
+  for (const std::size_t at : places)
     for (const std::uint64_t extreme : extremes) {
       std::vector<char> altered = whole;
       std::memcpy(altered.data() + at, &extreme, sizeof extreme);
       try_to_load(altered);
     }
+}
+
+// A section that a table for debuggers relocates has no bytes in the file, but an offset and a size.
+TEST_P(Damaged, DoesNoHarmWithRelocatedSectionsThatHaveNoBytes) {
+  const std::vector<char> whole = damaged_object(GetParam());
+  const auto header = read_at<Elf64_Ehdr>(whole, 0);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    const std::size_t at = header.e_shoff + i * sizeof(Elf64_Shdr);
+    auto section = read_at<Elf64_Shdr>(whole, at);
+    section.sh_offset = std::uint64_t{1} << 33;
+    section.sh_size = 1 << 20;
+    for (const std::uint32_t type : {SHT_NULL, SHT_NOBITS}) {
+      section.sh_type = type;
+      std::vector<char> altered = whole;
+      std::memcpy(altered.data() + at, &section, sizeof section);
+      try_to_load(altered);
+    }
+  }
 }
 
 }  // namespace

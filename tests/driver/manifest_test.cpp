@@ -95,6 +95,13 @@ TEST(Manifest, HugeTextIsRefused) {
               HasSubstr("is too large: 65537 bytes, at most 65536 are expected"));
 }
 
+// proves R35
+TEST(Manifest, ZeroBytesAreRefused) {
+  const std::string text = valid().dump();
+  EXPECT_THAT(refusal(text + std::string("\0", 1)), HasSubstr("a zero byte"));
+  EXPECT_THAT(refusal(text + std::string("\0 {}", 4)), HasSubstr("a zero byte"));
+}
+
 TEST(Manifest, HugeFileIsRefusedWithoutReadingAllOfIt) {
   const DriverFolder folder;
   const fs::path file = folder.write("huge.json", "{");

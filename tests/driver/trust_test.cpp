@@ -33,6 +33,17 @@ TEST(Trust, ManifestThatEveryoneMayWriteIsRefused) {
   EXPECT_THAT(found.remedy, HasSubstr("run chmod go-w " + (folder.path() / "good.json").string()));
 }
 
+// A name that a shell would take apart, so that no command of the message runs what somebody chose.
+TEST(Trust, CommandsQuoteOddPaths) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  const fs::path odd = folder.path() / "it's; touch x.json";
+  fs::rename(folder.path() / "good.json", odd);
+  chmod(odd.c_str(), 0666);
+  EXPECT_THAT(folder.find_one().remedy,
+              HasSubstr("run chmod go-w '" + (folder.path() / "it'\\''s; touch x.json").string() + "', or"));
+}
+
 // proves R35
 TEST(Trust, LibraryThatEveryoneMayWriteIsRefused) {
   const DriverFolder folder;

@@ -79,7 +79,7 @@ CachePolicy current_cache_policy() {
 std::string why_cache_unusable(const CachePolicy& policy) {
   if (policy.folder.empty()) return policy.why_off;
   if (std::string reason = create(policy.folder); !reason.empty()) return reason;
-  if (!std::filesystem::is_directory(policy.folder))
+  if (std::error_code error; !std::filesystem::is_directory(policy.folder, error))
     return fmt::format("{} is not a folder; name one in WEIR_CACHE", policy.folder.string());
   if (access(policy.folder.c_str(), W_OK | X_OK) != 0)
     return fmt::format("{} cannot be written: {}", policy.folder.string(), strerrordesc_np(errno));

@@ -119,6 +119,10 @@ Generator::Generator(const fs::path& program, std::chrono::milliseconds idle) {
 }
 
 Worker Generator::start(const GeneratorPolicy& policy) {
+  {
+    // A lack of descriptors would otherwise look like a program that is not installed.
+    const DescriptorPair room = make_sockets(SOCK_STREAM), more = make_sockets(SOCK_STREAM);
+  }
   if (const std::string reason = why_not_to_be_run(policy.program); !reason.empty())
     throw MissingGenerator(reason);
   const std::shared_ptr<Generator> made(new Generator(policy.program, policy.idle));

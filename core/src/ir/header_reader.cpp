@@ -82,7 +82,7 @@ class HeaderReader {
       in_.expect_mark('<', "after 'array'");
       parameter.element = element();
       in_.expect_mark(',', "and the rank after the element type");
-      parameter.rank = static_cast<std::uint8_t>(in_.number(255, "the array's rank"));
+      parameter.rank = static_cast<std::uint8_t>(in_.number(max_rank, "the array's rank"));
       in_.expect_mark('>', "after the array's rank");
     } else {
       parameter.element = element();
@@ -90,6 +90,8 @@ class HeaderReader {
     parameter.location = in_.place(start);
     kernel_.parameters.push_back(std::move(parameter));
   }
+
+  static constexpr std::uint64_t most_components = 16;  // in each dimension; see Verifier::check_parameter
 
   ElementType element() {
     ElementType element;
@@ -106,10 +108,10 @@ class HeaderReader {
     element.shape = vector ? ElementType::Shape::vector : ElementType::Shape::matrix;
     element.scalar = in_.type();
     in_.expect_mark(',', "and a number after the scalar type");
-    element.rows = static_cast<std::uint8_t>(in_.number(255, "a number of components"));
+    element.rows = static_cast<std::uint8_t>(in_.number(most_components, "a number of components", 1));
     if (matrix) {
       in_.expect_mark(',', "and the number of columns after the number of rows");
-      element.cols = static_cast<std::uint8_t>(in_.number(255, "a number of columns"));
+      element.cols = static_cast<std::uint8_t>(in_.number(most_components, "a number of columns", 1));
     }
     in_.expect_mark('>', "at the end of the type");
     return element;

@@ -76,6 +76,10 @@ class PlacedCopy {
   void write(std::uint64_t at, const T& value) noexcept {
     std::memcpy(bytes_.data() + at, &value, sizeof value);
   }
+  /// Whether the section has bytes of the file; ElfFile has checked the range of such sections only.
+  static bool has_bytes(const Elf64_Shdr& section) noexcept {
+    return section.sh_type != SHT_NULL && section.sh_type != SHT_NOBITS;
+  }
   bool is_loaded(std::size_t section) const noexcept {
     return section > 0 && section < sections_.size() && (sections_[section].sh_flags & SHF_ALLOC);
   }
@@ -87,7 +91,7 @@ class PlacedCopy {
         continue;
       const Elf64_Shdr& target = sections_[table.sh_info];
       const Elf64_Shdr& symbols = sections_[table.sh_link];
-      if (table.sh_info == 0 || (target.sh_flags & SHF_ALLOC) || target.sh_type == SHT_NOBITS) continue;
+      if (table.sh_info == 0 || (target.sh_flags & SHF_ALLOC) || !has_bytes(target)) continue;
       if (symbols.sh_type != SHT_SYMTAB) continue;
       for (std::uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Rela); ++i) {
         const auto entry = read<Elf64_Rela>(table.sh_offset + i * sizeof(Elf64_Rela));

@@ -2,6 +2,7 @@
 // Code objects are ELF shared objects, loaded from memory.
 #include "code/module.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cpu_target.hpp"
@@ -36,10 +37,13 @@ std::unique_ptr<CodeImage> load_image(const weir_code_object& object, const std:
     return std::make_unique<CodeImage>(
         ElfFile({static_cast<const std::byte*>(object.data), static_cast<std::size_t>(object.size)}), name);
   } catch (const ElfError& error) {
+    std::string reason = error.what();  // may quote names of the object
+    std::ranges::replace_if(
+        reason, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     fail(WEIR_ERROR_CODE_OBJECT,
          "code object '%.64s' of format '%.32s' for target '%.64s' %s; expected an ELF shared object for "
          "x86-64",
-         name.c_str(), object.format, object.target, error.what());
+         name.c_str(), object.format, object.target, reason.c_str());
   }
 }
 

@@ -68,7 +68,11 @@ class Scheduler {
  public:
   static Scheduler& get();
 
-  /// Starts the workers, once. Throws a Failure when the system refuses threads.
+  /// Registers what the end of the process does with oneTBB, once. To be called when the driver is loaded:
+  /// the handler must run before the destructors of oneTBB, which was loaded before.
+  static void watch_exit();
+  /// Starts the workers, once; without oneTBB if the process has begun to exit. Throws a Failure when the
+  /// system refuses threads.
   void start();
 
   unsigned threads() const noexcept { return threads_; }
@@ -80,7 +84,7 @@ class Scheduler {
   /// As Arena::fork. After the process began to exit it returns false and does nothing, because oneTBB's
   /// destructors run next.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
-  bool exiting() const noexcept { return exiting_.load(std::memory_order_relaxed); }
+  static bool exiting() noexcept { return exiting_.load(std::memory_order_relaxed); }
   /// Whether a stream with work waits for a thread.
   bool others_wait() const noexcept { return work_listed(); }
 
@@ -129,7 +133,7 @@ class Scheduler {
   Claim claim_for(Stream& target, std::uint64_t mark) noexcept;
 
   // workers.cpp: the ready list, sleeping and waking
-  void begin_exit() noexcept;
+  static void begin_exit() noexcept;
   void enter_and_work() noexcept;
   void work() noexcept;
   void drain_from(Stream* stream) noexcept;
@@ -147,8 +151,8 @@ class Scheduler {
   const unsigned threads_;
   Arena* const arena_;
   std::once_flag started_;
-  std::atomic<bool> exiting_{false};
-  std::atomic<unsigned> forks_{0};  ///< current calls of oneTBB
+  inline static std::atomic<bool> exiting_{false};
+  inline static std::atomic<unsigned> forks_{0};  ///< current calls of oneTBB
 
   alignas(64) std::atomic<unsigned> draining_{0};
   std::atomic<bool> starved_{false};  ///< a worker found work but no free core

@@ -44,6 +44,20 @@ void ask_for_short_latency() noexcept {
   if (sched_getscheduler(0) == SCHED_OTHER) syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+/// Counts a call of oneTBB while it lives.
+class CountedCall {
+ public:
+  explicit CountedCall(std::atomic<unsigned>& calls) noexcept : calls_(calls) {
+    calls_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+  ~CountedCall() { calls_.fetch_sub(1, std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<unsigned>& calls_;
+};
+
 }  // namespace
 
 Scheduler::Scheduler()
@@ -54,14 +68,21 @@ Scheduler& Scheduler::get() {
   return *scheduler;
 }
 
+void Scheduler::watch_exit() {
+  [[maybe_unused]] static const int registered = std::atexit(begin_exit);
+}
+
 void Scheduler::start() {
   std::call_once(started_, [this] {
-    arena_->initialize();  // a worker could not report that memory ran out
+    {
+      const CountedCall counted(forks_);
+      if (!exiting_.load(std::memory_order_seq_cst))
+        arena_->initialize();  // a worker could not report that memory ran out
+    }
     sdk::notice_forks();
     if (const int failed = pthread_atfork([] { Scheduler::get().arena_->wait_for_entrant(); }, nullptr,
                                           [] { Scheduler::get().arena_->forget_thread(); }))
       sdk::fail_system(failed, "cannot register a fork handler");
-    std::atexit([] { Scheduler::get().begin_exit(); });
     for (unsigned i = 0; i < threads_; ++i) {
       forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is also a call of oneTBB
       try {
@@ -98,11 +119,8 @@ void Scheduler::begin_exit() noexcept {
 }
 
 bool Scheduler::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept {
-  forks_.fetch_add(1, std::memory_order_seq_cst);
-  const bool forked =
-      !exiting_.load(std::memory_order_seq_cst) && arena_->fork(participants, body, context);
-  forks_.fetch_sub(1, std::memory_order_seq_cst);
-  return forked;
+  const CountedCall counted(forks_);
+  return !exiting_.load(std::memory_order_seq_cst) && arena_->fork(participants, body, context);
 }
 
 void Scheduler::work() noexcept {

@@ -8,9 +8,9 @@
 
 namespace weir::test {
 
-inline const auto exit_orders = ::testing::Values("early", "late", "local", "leaked", "thread", "exit",
-                                                  "unused", "forked", "fork_first", "callback",
-                                                  "two_devices");
+inline const auto exit_orders =
+    ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused", "forked", "fork_first",
+                      "callback", "two_devices", "found", "opened");
 
 inline std::string name_of_order(const ::testing::TestParamInfo<const char*>& info) {
   return info.param;

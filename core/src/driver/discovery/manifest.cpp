@@ -139,6 +139,11 @@ class ManifestReader {
   void fault(std::string words) { manifest_.faults.push_back(std::move(words)); }
 
   std::optional<json> parse(std::string_view text) {
+    // The library takes a zero byte for the end of the text.
+    if (const std::size_t zero = text.find('\0'); zero != text.npos) {
+      fault(fmt::format("is not valid JSON at {}: a zero byte", line_and_column(text, zero + 1)));
+      return std::nullopt;
+    }
     std::array<std::set<std::string>, max_depth + 1> keys;  // of the open object at each level
     const char* read = text.data();
     bool deep = false;
@@ -344,6 +349,11 @@ Manifest examine_manifest(const fs::path& file) try {
         ErrorCode::system,
         fmt::format("the manifest {} is not a regular file; pass the .json file of a driver or communicator",
                     file.string()));
+  if (const auto size = static_cast<std::uint64_t>(info.st_size); size > max_bytes) {
+    Manifest refused;
+    refused.faults.push_back(too_large(size));
+    return refused;
+  }
   return examine_manifest(read_text(descriptor.get(), file), file);
 } catch (...) {
   detail::rethrow_as_error();

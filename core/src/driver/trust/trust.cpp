@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "driver/trust/file_rights.hpp"
+#include "foreign_text.hpp"
 
 namespace weir {
 namespace {
@@ -287,9 +288,10 @@ class TrustedWalk {
                                                  component.path.string(), strerrordesc_np(errno)));
     std::optional<std::vector<AclEntry>> entries = parse_acl(value.data(), static_cast<std::size_t>(size));
     if (!entries)
-      throw Error(ErrorCode::system, fmt::format("the access control list of {} is malformed; remove it with "
-                                                 "setfacl -b",
-                                                 component.path.string()));
+      throw Error(ErrorCode::system,
+                  fmt::format("the access control list of {} is malformed; remove it with "
+                              "setfacl -b {}",
+                              component.path.string(), shell_word(component.path.string())));
     return std::move(*entries);
   }
 
@@ -297,7 +299,7 @@ class TrustedWalk {
     std::string reason = fmt::format("{} may be written by {}", component.path.string(), other.who);
     if (component.path != named_) reason += fmt::format(", and {} is reached through it", named_.string());
     throw UntrustedFile(std::move(reason), fmt::format("run {} {}, or {}", other.command,
-                                                       component.path.string(), put_elsewhere));
+                                                       shell_word(component.path.string()), put_elsewhere));
   }
 
   [[noreturn]] void refuse_kind(const Component& component) const {

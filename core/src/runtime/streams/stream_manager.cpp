@@ -129,6 +129,11 @@ StreamState* StreamManager::free_slot() {
   if (StreamState* stream = reusable_slot()) return stream;
   std::lock_guard lock(mutex_);
   const std::uint32_t slot = size_.load(std::memory_order_relaxed);
+  if (slot == chunk * chunks && process_is_exiting())
+    throw Error(
+        ErrorCode::system,
+        fmt::format("device {} has made {} streams; destroyed ones are not reused while the process exits",
+                    device_.device_name(), slot));
   if (slot == chunk * chunks)
     throw Error(ErrorCode::system, fmt::format("device {} has {} streams, the most that Weir keeps at once; "
                                                "destroy some",
