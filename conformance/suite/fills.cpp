@@ -107,6 +107,8 @@ WEIR_REQUIREMENT(1, 48, Fills, OfNothingDoNothing,
 WEIR_REQUIREMENT(
     1, 57, Fills, NullPatternsAreInvalid,
     "A fill with a null pattern returns WEIR_ERROR_INVALID, also of 0 bytes, and changes nothing.") {
+  if (raw_table().abi_version < WEIR_ABI_VERSION(1, 4))
+    GTEST_SKIP() << unsupported_mark << "the contract did not say so before version 1.4";
   const Memory memory(64);
   memory.write(pattern(64));
   const Stream stream;

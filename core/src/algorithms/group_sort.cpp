@@ -11,9 +11,9 @@
 //    the ranges, and each group then moves the tiles of its range. A pass reads the keys twice.
 //
 // A digit has 8 bits. Wider ones mean fewer passes, but shorter runs. In a tile of 8,192 keys a run has 32 on
-// average, a line of a GPU's cache. To sort a tile, each sub-group takes 32 consecutive keys at a time. Eight
-// ballots tell each thread which of them have its digit, and a counter of the sub-group how many it had
-// before.
+// average, a line of a GPU's cache. To sort a tile, each sub-group takes as many consecutive keys at a time as
+// it has threads. Marks in shared memory, or eight ballots, tell each thread which of them have its digit, and
+// a counter of the sub-group how many it had before.
 #include <optional>
 
 #include "algorithms/sort.hpp"

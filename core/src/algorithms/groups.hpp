@@ -139,10 +139,12 @@ struct Elements {
 inline Elements strided(const Index& thread, const Index& base, std::int64_t each) {
   return {base, base + thread, each, [](std::int64_t k) { return k * group_size; }};
 }
-/// Each sub-group has consecutive elements, and its threads load adjacent ones: element k is in row k.
-inline Elements in_rows(const Index& thread, const Index& base, std::int64_t each) {
-  return {base, base + (thread / row * (each * row) + thread % row), each,
-          [](std::int64_t k) { return k * std::int64_t(row); }};
+/// Each sub-group of `Width` threads has consecutive elements, and its threads load adjacent ones: element k
+/// is in row k.
+template <std::uint32_t Width = row>
+Elements in_rows(const Index& thread, const Index& base, std::int64_t each) {
+  return {base, base + (thread / Width * (each * Width) + thread % Width), each,
+          [](std::int64_t k) { return k * std::int64_t(Width); }};
 }
 /// Each sub-group has consecutive elements. Its threads load adjacent fours, each with one instruction.
 inline constexpr std::int64_t four = 4, fours_of_row = four * row;

@@ -24,77 +24,75 @@ void for_each_key(const Index& group, const Index& thread, const Index& size, co
   });
 }
 
-/// The places of a tile's keys in the order of their digits, as in_rows() counts keys. Declare it directly
-/// in the body of a group loop. All threads must call it together.
+/// The places of a tile's keys in the order of their digits, as in_rows<width>() counts keys. The tile's
+/// memory, `Words` words W, is used until all places are known, if it is large enough. Declare it directly in
+/// the body of a group loop. All threads must call it together.
+template <class W, std::size_t Words>
 class TilePlaces {
+  static constexpr std::uint32_t narrow = 16;
+
  public:
-  explicit TilePlaces(const Index& thread) : thread_(thread), counters_(thread / row * digits) {}
+  /// Whether the threads of a sub-group mark a word of the tile's memory for each digit: a bit for each
+  /// thread with a key of that digit, and above them the number of earlier ones. Else ballots find equal
+  /// digits, and the counters have memory of their own.
+  static constexpr bool uses_marks = Words >= std::size_t(group_size / narrow * digits);
+  /// Threads of a sub-group. With 16, a word holds both the marks and the number, so that one access reads or
+  /// writes them. The accesses are to 256 random words, and their bank conflicts bound the speed.
+  static constexpr std::uint32_t width = uses_marks ? narrow : row;
+  using Memory = Shared<W, Words>;
+
+  TilePlaces(const Index& thread, const Memory& memory)
+      : memory_(memory), thread_(thread), counters_(thread / width * digits) {}
 
   /// Ranks the keys of each sub-group; equal digits keep their order. Returns the number of the tile's keys
-  /// whose digit is the thread's number. Overwrites `masks`, shared words that are free until then.
-  template <class W, std::size_t Words>
-  Value<std::uint32_t> count(const std::vector<Value<std::uint32_t>>& digit, const Shared<W, Words>& masks) {
-    constexpr std::int64_t sets = std::min<std::int64_t>(std::int64_t(Words) / counters, min_sets);
-    for (std::int64_t k = 0; k < counters; k += group_size) {
-      counts_[k + thread_] = 0u;
-      for (std::int64_t set = 0; sets == min_sets && set < sets; ++set)
-        masks[set * counters + k + thread_] = W(0);
-    }
+  /// whose digit is the thread's number.
+  Value<std::uint32_t> count(const std::vector<Value<std::uint32_t>>& digit) {
+    for (std::int64_t k = 0; k < counters; k += group_size) set(k + thread_, Value<std::uint32_t>(0u));
     barrier();
-    const Value<std::uint32_t> own = Value<std::uint32_t>(1u) << cast<std::uint32_t>(lane<row>());
-    std::optional<Index> last;  // the mask of the last key, in the first of the threads that wrote to it
-    std::optional<Value<bool>> clears;
+    const Value<std::uint32_t> own = Value<std::uint32_t>(1u) << cast<std::uint32_t>(lane<width>());
     for (std::size_t k = 0; k < digit.size(); ++k) {
       const Value<std::uint32_t>& of = digit[k];
       const Index counter = counters_ + cast<std::int64_t>(of);
       std::optional<Value<std::uint32_t>> equal;  // the threads of the sub-group with the same digit
-      if constexpr (sets == min_sets) {
-        const Index mask = std::int64_t(k) % sets * counters + counter;
-        atomic_or(masks[mask], cast<W>(own));
-        subgroup_barrier<row>();
-        equal.emplace(cast<std::uint32_t>(Value<W>(masks[mask])));
-        // All threads have read the last key's mask, and write to it again after the next barrier.
-        if (last) if_(*clears, [&] { masks[*last] = W(0); });
-        last.emplace(mask);
+      if constexpr (uses_marks) {
+        atomic_or(memory_[counter], cast<W>(own));
+        subgroup_barrier<width>();
       } else {
         equal.emplace(equal_by_ballots(of));
       }
+      const Value<std::uint32_t> word = at(counter);
+      if constexpr (uses_marks) equal.emplace(word & marks);
+      const Value<std::uint32_t> earlier = word >> number_at;
       const Value<std::uint32_t> lower = popcount(*equal & (own - 1u));
-      clears.emplace(lower == 0u);
-      Var<std::uint32_t> earlier = 0u;
-      if_(*clears, [&] {
-        const Value<std::uint32_t> so_far = counts_[counter];
-        earlier = so_far;
-        counts_[counter] = so_far + popcount(*equal);
-      });
-      const Value<std::int32_t> first = cast<std::int32_t>(ctz(*equal));
-      // The thread `first` has the same digit. Exchanged together, both stay in one register.
-      ranked_.push_back(shuffle<row>(Value<std::uint32_t>(earlier) | (of << rank_bits), first) + lower);
+      subgroup_barrier<width>();  // all have read the word
+      if_(lower == 0u, [&] { set(counter, (earlier + popcount(*equal)) << number_at); });
+      // Together, both stay in one register.
+      ranked_.push_back((earlier | (of << rank_bits)) + lower);
       // The counters of a sub-group are read by others after the last key only.
       if (k + 1 == digit.size())
         barrier();
-      else if (sets < min_sets)
-        subgroup_barrier<row>();
+      else
+        subgroup_barrier<width>();
     }
     Var<std::uint32_t> sum = 0u;
-    for (std::int64_t r = 0; r < rows; ++r) sum += counts_[r * digits + thread_];
+    for (std::int64_t r = 0; r < sub_groups; ++r) sum += at(r * digits + thread_) >> number_at;
     return sum;
   }
   /// The begin of the run of that digit, from the result of count(). Call a barrier before place().
   Value<std::uint32_t> begin(const Value<std::uint32_t>& count) const {
     const Value<std::uint32_t> begin = scan_.sum(thread_, count).before;
     Var<std::uint32_t> next = begin;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Value<std::uint32_t> own = counts_[r * digits + thread_], first = next;
-      counts_[r * digits + thread_] = first;
+    for (std::int64_t r = 0; r < sub_groups; ++r) {
+      const Value<std::uint32_t> own = at(r * digits + thread_) >> number_at, first = next;
+      set(r * digits + thread_, first);
       next = first + own;
     }
     return begin;
   }
-  /// The place of key k. After begin() and a barrier.
+  /// The place of key k. After begin() and a barrier. Call a barrier before the tile's memory is overwritten.
   Value<std::uint32_t> place(std::size_t k) const {
-    const Value<std::uint32_t> first = counts_[counters_ + cast<std::int64_t>(ranked_[k] >> rank_bits)];
-    return first + (ranked_[k] & ((1u << rank_bits) - 1u));
+    return at(counters_ + cast<std::int64_t>(ranked_[k] >> rank_bits)) +
+           (ranked_[k] & ((1u << rank_bits) - 1u));
   }
 
  private:
@@ -106,10 +104,24 @@ class TilePlaces {
     });
     return equal;
   }
+  Value<std::uint32_t> at(const Index& i) const {
+    if constexpr (uses_marks)
+      return cast<std::uint32_t>(Value<W>(memory_[i]));
+    else
+      return counts_[i];
+  }
+  void set(const Index& i, const Value<std::uint32_t>& value) const {
+    if constexpr (uses_marks)
+      memory_[i] = cast<W>(value);
+    else
+      counts_[i] = value;
+  }
 
-  static constexpr std::uint32_t rank_bits = 16;
-  static constexpr std::int64_t counters = rows * digits, min_sets = 3;  // of masks
-  Shared<std::uint32_t, std::size_t(counters)> counts_;                  // of the keys of each sub-group
+  static constexpr std::uint32_t rank_bits = 16, number_at = uses_marks ? narrow : 0,
+                                 marks = (1u << narrow) - 1;
+  static constexpr std::int64_t sub_groups = group_size / width, counters = sub_groups * digits;
+  const Memory& memory_;
+  Shared<std::uint32_t, std::size_t(uses_marks ? 1 : counters)> counts_;  // of the keys of each sub-group
   GroupScan<std::uint32_t> scan_;
   Index thread_, counters_;
   std::vector<Value<std::uint32_t>>
@@ -136,7 +148,7 @@ class TileMove {
   static constexpr std::int64_t tile_elements = Each * group_size;
 
   TileMove(const KeyOrder& order, const Value<U>& shift, const Index& thread)
-      : order_(order), shift_(shift), thread_(thread), places_(thread) {}
+      : order_(order), shift_(shift), thread_(thread), places_(thread, tile_) {}
 
   /// Of the `count` keys of the tile whose digit is the thread's number, `place_of(count)` returns the place
   /// of the first. It is called once in each thread, as late as possible after `counted(count)`.
@@ -144,7 +156,7 @@ class TileMove {
   void operator()(const Moved<U, P>& arrays, const Index& base, const Counted& counted,
                   const PlaceOf& place_of) {
     const Index n = arrays.keys.size(), used = min(n - base, tile_elements);
-    const Elements own = in_rows(thread_, base, Each);
+    const Elements own = in_rows<Places::width>(thread_, base, Each);
     const std::vector<Value<U>> key = loaded(own, n, U(0), [&](const Index& i) { return arrays.keys[i]; });
     // In 32 bits and without the elements' indices, which would take two registers for each key.
     const auto of_tile = cast<std::uint32_t>(own.first - base), end = cast<std::uint32_t>(used);
@@ -154,15 +166,15 @@ class TileMove {
       digits_of_keys.push_back(select(of_tile + std::uint32_t(own.place(k)) < end,
                                       digit_of_key(key[std::size_t(k)]),
                                       Value<std::uint32_t>(std::uint32_t(digits - 1))));
-    const Value<std::uint32_t> count = places_.count(digits_of_keys, tile_);
+    const Value<std::uint32_t> count = places_.count(digits_of_keys);
     counted(count);
     const Value<std::uint32_t> begin = places_.begin(count);
     barrier();
     std::vector<Value<std::uint32_t>> to;
-    for (std::int64_t k = 0; k < Each; ++k) {
-      to.push_back(places_.place(std::size_t(k)));
-      tile_[cast<std::int64_t>(to.back())] = cast<W>(key[std::size_t(k)]);
-    }
+    for (std::int64_t k = 0; k < Each; ++k) to.push_back(places_.place(std::size_t(k)));
+    if (Places::uses_marks) barrier();
+    for (std::int64_t k = 0; k < Each; ++k)
+      tile_[cast<std::int64_t>(to[std::size_t(k)])] = cast<W>(key[std::size_t(k)]);
     const Value<I> place = place_of(count);
     first_[thread_] = place - cast<I>(begin);
     barrier();
@@ -191,6 +203,7 @@ class TileMove {
 
  private:
   using W = TileWord<U, P>;
+  using Places = TilePlaces<W, std::size_t(tile_elements)>;
   Value<std::uint32_t> digit_of_key(const Value<U>& key) const {
     return cast<std::uint32_t>(digit_of<U>(order_, key, shift_));
   }
@@ -209,7 +222,7 @@ class TileMove {
   const Value<U>& shift_;
   const Index& thread_;
   Shared<W, std::size_t(tile_elements)> tile_;
-  TilePlaces places_;
+  Places places_;
   Shared<I, std::size_t(digits)> first_;  // the place of a digit's run, less its begin in the tile
 };
 

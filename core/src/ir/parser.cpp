@@ -256,7 +256,7 @@ class Parser {
       case Op::extent:
         s.index = parameter_use();
         in_.expect_mark(',', "and the dimension");
-        s.component = static_cast<std::uint8_t>(in_.number(255, "a dimension"));
+        s.component = static_cast<std::uint8_t>(in_.number(max_rank - 1, "a dimension"));
         break;
       case Op::math: {
         const auto known = math_functions().find(detail);
