@@ -61,8 +61,7 @@ void run_in_a_child(const char* during,
 
 WEIR_REQUIREMENT(2, 70, Process, AForkedChildNeitherHangsNorCrashes,
                  "In a child made by fork while work is held, functions of the table return, queries of the "
-                 "work and waits "
-                 "for it with an error, the child exits, and the parent goes on.") {
+                 "work and waits for it with an error, the child exits, and the parent goes on.") {
   Memory memory(64), other(64);
   Stream stream, destroyed;
   Event event, end;

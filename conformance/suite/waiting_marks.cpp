@@ -80,8 +80,7 @@ void expect_wait_to_outlast_a_mark_of_another_stream() {
   free.synchronize();
   EXPECT_TRUE(never([&] { return thread.returned(); }))
       << "a thread waited in event_synchronize for a mark of a held stream. The event was recorded on "
-         "another "
-         "stream, which reached the new mark, and the thread went on while the first stream was held"
+         "another stream, which reached the new mark, and the thread went on while the first stream was held"
       << advice;
   gate.open();
   if (!eventually([&] { return thread.returned(); })) {
@@ -107,8 +106,7 @@ void expect_wait_to_end_before_a_later_mark() {
   while (!thread.returned() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
   EXPECT_TRUE(thread.returned())
       << "a thread waited in event_synchronize for a mark of a held stream. The event was recorded there "
-         "again "
-         "after more held work, the first mark was reached, and the thread did not go on"
+         "again after more held work, the first mark was reached, and the thread did not go on"
       << advice;
   second.open();
   if (!eventually([&] { return thread.returned(); })) {

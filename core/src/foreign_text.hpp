@@ -10,12 +10,15 @@
 
 namespace weir {
 
+inline bool is_control(unsigned char c) {
+  return c < 0x20 || c == 0x7f;
+}
+
 /// The text with '?' for each control character. Texts of drivers and files must not reach a terminal as they
 /// are.
 inline std::string without_control_characters(std::string_view text) {
   std::string clean(text);
-  std::ranges::replace_if(
-      clean, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::ranges::replace_if(clean, is_control, '?');
   return clean;
 }
 

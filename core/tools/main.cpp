@@ -15,6 +15,7 @@
 #include <weir/sdk/standard_output.hpp>
 
 #include "command.hpp"
+#include "foreign_text.hpp"
 
 namespace {
 
@@ -112,10 +113,8 @@ void terminate() {
 /// Messages may quote files, whose control characters must not reach a terminal.
 void print_error(const char* words) noexcept {
   std::fputs("weir: ", stderr);
-  for (; *words; ++words) {
-    const auto c = static_cast<unsigned char>(*words);
-    std::fputc((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c, stderr);
-  }
+  for (; *words; ++words)
+    std::fputc(weir::is_control(*words) && *words != '\n' && *words != '\t' ? '?' : *words, stderr);
   std::fputc('\n', stderr);
 }
 

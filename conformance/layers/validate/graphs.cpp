@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cinttypes>
+#include <weir/sdk/checks.hpp>
 
 #include "validate.hpp"
 
@@ -119,12 +119,12 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
     for (std::uint32_t d = 0; d < node.node.dependency_count; ++d) {
       const std::uint32_t before = node.node.dependencies[d];
       if (before >= i) refuse("argument", "node %u depends on node %u; expected a node before it", i, before);
-      if (std::find(node.node.dependencies, node.node.dependencies + d, before) != node.node.dependencies + d)
-        refuse("argument", "node %u depends on node %u twice; expected each dependency once", i, before);
       predecessors[before / 64] |= std::uint64_t(1) << before % 64;
       const std::vector<std::uint64_t>& earlier = graph->nodes[before].predecessors;
       for (std::size_t word = 0; word < earlier.size(); ++word) predecessors[word] |= earlier[word];
     }
+    if (const auto twice = sdk::repeated_dependency({node.node.dependencies, node.node.dependency_count}))
+      refuse("argument", "node %u depends on node %u twice; expected each dependency once", i, *twice);
     graph->nodes.push_back(std::move(node.kept));
     real.push_back(&node.node);
   }

@@ -135,11 +135,7 @@ std::span<const Mutant> decision_mutants() {
       {"async-free-of-pinned-memory-at-once", "memory is freed in the order of its stream",
        [](Table& t) {
          t.memory_free_async = [](Stream s, Memory m, Status* e) {
-           weir_memory_info info{};
-           info.struct_size = sizeof info;
-           const bool pinned =
-               real().memory_get_info(m, &info, nullptr) == WEIR_OK && info.kind == WEIR_MEMORY_PINNED;
-           return pinned ? real().memory_free(m, e) : real().memory_free_async(s, m, e);
+           return is_pinned(m) ? real().memory_free(m, e) : real().memory_free_async(s, m, e);
          };
        }},
       {"graph-repeated-dependencies-accepted", "no dependency is listed twice",

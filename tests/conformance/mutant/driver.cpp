@@ -82,6 +82,12 @@ std::uint64_t size_of(weir_allocation allocation) {
   return real().memory_get_info(allocation, &info, nullptr) == WEIR_OK ? info.size : 0;
 }
 
+bool is_pinned(weir_allocation allocation) {
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  return real().memory_get_info(allocation, &info, nullptr) == WEIR_OK && info.kind == WEIR_MEMORY_PINNED;
+}
+
 }  // namespace mutant
 
 extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,

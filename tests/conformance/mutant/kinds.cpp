@@ -9,12 +9,6 @@
 namespace mutant {
 namespace {
 
-bool is_pinned(Memory memory) {
-  weir_memory_info info{};
-  info.struct_size = sizeof info;
-  return real().memory_get_info(memory, &info, nullptr) == WEIR_OK && info.kind == WEIR_MEMORY_PINNED;
-}
-
 std::mutex kinds_mutex;
 
 /// The stream of the last record of each event.

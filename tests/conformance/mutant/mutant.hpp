@@ -75,5 +75,7 @@ weir_result refuse(weir_status* status, weir_result code, const char* message);
 
 /// Bytes of an allocation; 0 if it cannot be queried.
 std::uint64_t size_of(weir_allocation allocation);
+/// Whether an allocation is pinned memory.
+bool is_pinned(weir_allocation allocation);
 
 }  // namespace mutant

@@ -129,15 +129,12 @@ StreamState* StreamManager::free_slot() {
   if (StreamState* stream = reusable_slot()) return stream;
   std::lock_guard lock(mutex_);
   const std::uint32_t slot = size_.load(std::memory_order_relaxed);
-  if (slot == chunk * chunks && process_is_exiting())
+  if (slot == chunk * chunks)
     throw Error(
         ErrorCode::system,
-        fmt::format("device {} has made {} streams; destroyed ones are not reused while the process exits",
-                    device_.device_name(), slot));
-  if (slot == chunk * chunks)
-    throw Error(ErrorCode::system, fmt::format("device {} has {} streams, the most that Weir keeps at once; "
-                                               "destroy some",
-                                               device_.device_name(), slot));
+        fmt::format(
+            "device {} has {} streams, the most that Weir keeps at once; {}", device_.device_name(), slot,
+            process_is_exiting() ? "destroyed ones are not reused while the process exits" : "destroy some"));
   if (slot % chunk == 0) {
     auto* states = static_cast<StreamState*>(
         ::operator new (sizeof(StreamState) * chunk, std::align_val_t{alignof(StreamState)}));

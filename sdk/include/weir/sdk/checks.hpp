@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cinttypes>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -285,13 +286,13 @@ struct GraphNode {
   Pattern pattern;
 };
 
-/// Checks that no node is listed twice: the vendors' runtimes refuse such lists, with less of a message.
-inline void check_distinct(std::span<const std::uint32_t> dependencies) {
-  if (dependencies.size() < 2) return;
+/// A node that is listed twice, which the vendors' runtimes refuse with less of a message.
+inline std::optional<std::uint32_t> repeated_dependency(std::span<const std::uint32_t> dependencies) {
+  if (dependencies.size() < 2) return std::nullopt;
   std::vector<std::uint32_t> sorted(dependencies.begin(), dependencies.end());
   std::ranges::sort(sorted);
-  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    fail(WEIR_ERROR_INVALID, "it depends on node %u twice; expected each of its dependencies once", *twice);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  return twice == sorted.end() ? std::nullopt : std::optional(*twice);
 }
 
 /// Checks the other fields of a node than handles, ranges and its launch. Dependencies are checked only if
@@ -303,7 +304,8 @@ inline weir_graph_node check_node_fields(const weir_graph_node* asked, const std
       fail(WEIR_ERROR_INVALID, "node.dependencies is null, but it has %u", node.dependency_count);
     for (const std::uint32_t other : std::span(node.dependencies, node.dependency_count))
       if (other >= *index) fail(WEIR_ERROR_INVALID, "it depends on node %u; expected one before it", other);
-    check_distinct({node.dependencies, node.dependency_count});
+    if (const auto twice = repeated_dependency({node.dependencies, node.dependency_count}))
+      fail(WEIR_ERROR_INVALID, "it depends on node %u twice; expected each of its dependencies once", *twice);
   }
   switch (node.kind) {
     case WEIR_GRAPH_EMPTY:
