@@ -14,11 +14,23 @@ inline bool is_control(unsigned char c) {
   return c < 0x20 || c == 0x7f;
 }
 
+/// The same for messages of several lines and columns.
+inline bool is_control_in_lines(unsigned char c) {
+  return is_control(c) && c != '\n' && c != '\t';
+}
+
 /// The text with '?' for each control character. Texts of drivers and files must not reach a terminal as they
 /// are.
 inline std::string without_control_characters(std::string_view text) {
   std::string clean(text);
   std::ranges::replace_if(clean, is_control, '?');
+  return clean;
+}
+
+/// The same, with its lines and columns.
+inline std::string without_control_in_lines(std::string_view text) {
+  std::string clean(text);
+  std::ranges::replace_if(clean, is_control_in_lines, '?');
   return clean;
 }
 

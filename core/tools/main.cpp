@@ -114,7 +114,7 @@ void terminate() {
 void print_error(const char* words) noexcept {
   std::fputs("weir: ", stderr);
   for (; *words; ++words)
-    std::fputc(weir::is_control(*words) && *words != '\n' && *words != '\t' ? '?' : *words, stderr);
+    std::fputc(weir::is_control_in_lines(*words) ? '?' : *words, stderr);
   std::fputc('\n', stderr);
 }
 

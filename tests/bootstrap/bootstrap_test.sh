@@ -30,6 +30,7 @@ END
 stand_in tee <<<'cat >"$PLACE/list"; cp "$PLACE/list" "$PLACE/list_written"'
 stand_in rm <<<'[ "$2" = /etc/apt/sources.list.d/weir-security.list ] && /bin/rm -f "$PLACE/list" || /bin/rm "$@"'
 stand_in cmake <<'END'
+echo "configured with ${CXX:-}" >>"$PLACE/calls"
 mkdir -p build/release/bin
 printf '#!/bin/bash\necho "weir $*" >>"$PLACE/calls"\n' >build/release/bin/weir
 chmod +x build/release/bin/weir
@@ -88,14 +89,15 @@ case $case in
     not_called apt-get
     not_called 'weir demo'
     ;;
-  test_installs_both_compilers)
+  run_installs_both_compilers)
     everything_installed
-    sed -i '/^clang-22$/d' "$place/installed"
+    sed -i '/^clang-22$/d; /^g++$/d' "$place/installed"
     touch "$place/root"
     echo llvm-22-dev >"$place/available"
-    run test
+    run run
     succeeded
-    called 'apt-get .* install -y .* clang-22$'
+    called 'apt-get .* install -y .* clang-22 g++$'
+    called 'configured with clang++-22'
     ;;
   names_packages_without_root)
     everything_installed

@@ -148,7 +148,7 @@ std::string text_of(const RunnableKernel& runnable) {
 class Worker {
  public:
   Worker(const Options& options, const Pairs& pairs, Progress& progress, std::uint64_t job)
-      : options_(options), pairs_(pairs), progress_(progress) {
+      : pairs_(pairs), progress_(progress) {
     const Device cpu = open("cpu");
     std::vector<Device> devices;
     if (options.cpu) devices.push_back(cpu);
@@ -187,7 +187,6 @@ class Worker {
     std::cout << text.str() << std::flush;
   }
 
-  const Options& options_;
   const Pairs& pairs_;
   Progress& progress_;
   std::optional<Comparer> comparer_;

@@ -57,6 +57,17 @@ TEST(DriverError, UnterminatedMessageIsCut) {
             std::strlen("cpu driver: cannot allocate 64 bytes: ") + sizeof status.message);
 }
 
+// Vendors' compilers write logs of several lines.
+TEST(DriverError, ControlCharactersThatEditATerminalAreReplaced) {
+  Status status;
+  std::strcpy(status.message, "line 1:\n\tno\x1b[2Jregister\r");
+  std::strcpy(status.vendor_name, "E\x07\nR");
+  const Error error = caught(WEIR_ERROR_CODE_OBJECT, status);
+  EXPECT_STREQ(error.what(),
+               "cpu driver: cannot allocate 64 bytes: line 1:\n\tno?[2Jregister? (E??R, 0)");
+  EXPECT_EQ(error.vendor_name(), "E??R");
+}
+
 TEST(DriverError, EveryCodeHasItsOwnName) {
   EXPECT_EQ(to_string(ErrorCode::out_of_memory), "out of memory");
   EXPECT_EQ(to_string(ErrorCode::assertion), "assertion failed");

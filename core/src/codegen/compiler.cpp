@@ -74,6 +74,8 @@ std::unique_ptr<DeviceModel> make_device_model(const Target& target) {
 
 namespace {
 
+using Tasks = std::span<const ir::Task* const>;
+
 /// DeviceModel::work_around_in(), as a pass of the back end.
 class WorkAround final : public llvm::FunctionPass {
  public:
@@ -90,14 +92,14 @@ class WorkAround final : public llvm::FunctionPass {
 /// - Where control flow must be structured, as for PTX, LLVM (22.1.8) still copies the first branch of a loop
 ///   to its end, so that the loop has two entries. ptxas does not make warps converge in such a loop, and its
 ///   barriers never return (tests/evidence/ptxas-barrier.md).
-/// - On a CPU, loop strength reduction takes a fifth of the time of a compilation, and code is not faster
-///   with it (tests/evidence/cold-start.md).
+/// - Loop strength reduction, where it does not make code faster. On a CPU it takes a fifth of the time of a
+///   compilation (tests/evidence/cold-start.md).
 class EmissionPasses final : public llvm::legacy::PassManager {
  public:
-  EmissionPasses(const DeviceModel& device, bool structured)
+  EmissionPasses(const DeviceModel& device, bool structured, Tasks tasks)
       : device_(device), last_optimisation_(id_of(llvm::createCodeGenPrepareLegacyPass())) {
     if (structured) left_out_.push_back(&llvm::EarlyTailDuplicateLegacyID);
-    if (!device.reduces_strength()) left_out_.push_back(id_of(llvm::createLoopStrengthReducePass()));
+    if (!device.reduces_strength(tasks)) left_out_.push_back(id_of(llvm::createLoopStrengthReducePass()));
   }
 
   void add(llvm::Pass* pass) override {
@@ -117,8 +119,6 @@ class EmissionPasses final : public llvm::legacy::PassManager {
   const llvm::AnalysisID last_optimisation_;
   llvm::SmallVector<llvm::AnalysisID, 2> left_out_;
 };
-
-using Tasks = std::span<const ir::Task* const>;
 
 /// One request in the pipeline.
 class Compilation {
@@ -224,7 +224,7 @@ class Compilation {
     const OptionsInUse options;
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
-    EmissionPasses passes(*device_, machine_->requiresStructuredCFG());
+    EmissionPasses passes(*device_, machine_->requiresStructuredCFG(), tasks_);
     if (machine_->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
       fail("the target cannot emit this kind of file");
     passes.run(*module_);

@@ -22,11 +22,12 @@ ErrorCode to_code(weir_result result) {
 
 std::string describe_failure(weir_result result, const weir_status& status) {
   const ErrorCode code = to_code(result);
-  std::string words(bounded(status.message));
+  std::string words = without_control_in_lines(bounded(status.message));
   if (words.empty()) words = to_string(code);
   if (code == ErrorCode::unknown && result != WEIR_ERROR_UNKNOWN)
     words += fmt::format(" (result {})", result);
-  if (const std::string_view vendor_name = bounded(status.vendor_name); !vendor_name.empty())
+  if (const std::string vendor_name = without_control_characters(bounded(status.vendor_name));
+      !vendor_name.empty())
     words += fmt::format(" ({}, {})", vendor_name, status.vendor_code);
   else if (status.vendor_code != 0)
     words += fmt::format(" (vendor code {})", status.vendor_code);
@@ -37,7 +38,7 @@ void throw_driver_error(std::string_view driver, std::string_view doing, weir_re
                         const weir_status& status) {
   throw Error(to_code(result),
               fmt::format("{} driver: cannot {}: {}", driver, doing, describe_failure(result, status)),
-              status.vendor_code, std::string(bounded(status.vendor_name)));
+              status.vendor_code, without_control_characters(bounded(status.vendor_name)));
 }
 
 GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max) {

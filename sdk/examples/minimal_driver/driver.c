@@ -24,6 +24,7 @@ struct weir_device_t {
 };
 struct weir_stream_t {
   pthread_mutex_t busy; /* held while work runs, so that work from several threads runs one after the other */
+  pid_t process;        /* that created the stream: in its children, a thread that is gone may hold `busy` */
 };
 struct weir_event_t {
   int unused; /* all work is done by the time an event is recorded */
@@ -121,12 +122,30 @@ static weir_result device_get_memory(weir_device device, uint64_t* out_free, uin
 
 /* -- streams and events -- */
 
+static weir_result check_process(weir_stream stream, weir_status* status) {
+  if (getpid() == stream->process) return WEIR_OK;
+  return weir_fail(status, WEIR_ERROR_SYSTEM, "the stream belongs to the parent of this process");
+}
+
+/* Work of a stream runs between these. */
+static weir_result begin_work(weir_stream stream, weir_status* status) {
+  const weir_result result = check_process(stream, status);
+  if (result == WEIR_OK) pthread_mutex_lock(&stream->busy);
+  return result;
+}
+
+static weir_result end_work(weir_stream stream) {
+  pthread_mutex_unlock(&stream->busy);
+  return WEIR_OK;
+}
+
 static weir_result stream_create(weir_device device, const weir_stream_options* options,
                                  weir_stream* out_stream, weir_status* status) {
   (void)device, (void)options;
   weir_stream stream = malloc(sizeof *stream);
   if (!stream) return out_of_memory(status);
   pthread_mutex_init(&stream->busy, NULL);
+  stream->process = getpid();
   *out_stream = stream;
   return WEIR_OK;
 }
@@ -144,17 +163,15 @@ static weir_result stream_flush(weir_stream stream, weir_status* status) {
 }
 
 static weir_result stream_query(weir_stream stream, weir_status* status) {
-  (void)status;
+  const weir_result result = check_process(stream, status);
+  if (result != WEIR_OK) return result;
   if (pthread_mutex_trylock(&stream->busy) != 0) return WEIR_NOT_READY; /* another thread's work is running */
-  pthread_mutex_unlock(&stream->busy);
-  return WEIR_OK;
+  return end_work(stream);
 }
 
 static weir_result stream_synchronize(weir_stream stream, weir_status* status) {
-  (void)status;
-  pthread_mutex_lock(&stream->busy);
-  pthread_mutex_unlock(&stream->busy);
-  return WEIR_OK;
+  const weir_result result = begin_work(stream, status);
+  return result == WEIR_OK ? end_work(stream) : result;
 }
 
 static weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
@@ -228,26 +245,26 @@ static weir_result memory_get_info(weir_allocation allocation, weir_memory_info*
   return weir_write_struct(info, &mine, sizeof mine, "info", status);
 }
 
-static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size) {
+static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size, weir_status* status) {
   if (size == 0) return WEIR_OK;
-  pthread_mutex_lock(&stream->busy);
+  const weir_result result = begin_work(stream, status);
+  if (result != WEIR_OK) return result;
   memcpy(to, from, size);
-  pthread_mutex_unlock(&stream->busy);
-  return WEIR_OK;
+  return end_work(stream);
 }
 
 static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
                                   const void* source, uint64_t size, weir_status* status) {
   const weir_result result = weir_check_range(destination->size, offset, size, "destination", status);
   if (result != WEIR_OK) return result;
-  return copy(stream, destination->bytes + offset, source, size);
+  return copy(stream, destination->bytes + offset, source, size, status);
 }
 
 static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
                                 uint64_t offset, uint64_t size, weir_status* status) {
   const weir_result result = weir_check_range(source->size, offset, size, "source", status);
   if (result != WEIR_OK) return result;
-  return copy(stream, destination, source->bytes + offset, size);
+  return copy(stream, destination, source->bytes + offset, size, status);
 }
 
 static weir_result copy_on_device(weir_stream stream, weir_allocation destination,
@@ -258,19 +275,18 @@ static weir_result copy_on_device(weir_stream stream, weir_allocation destinatio
   if (result == WEIR_OK && destination == source)
     result = weir_check_apart(destination_offset, source_offset, size, status);
   if (result != WEIR_OK) return result;
-  return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size);
+  return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size, status);
 }
 
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                         const void* pattern, uint32_t pattern_size, weir_status* status) {
   weir_result result = weir_check_pattern(offset, size, pattern, pattern_size, status);
   if (result == WEIR_OK) result = weir_check_range(destination->size, offset, size, "destination", status);
+  if (result == WEIR_OK) result = begin_work(stream, status);
   if (result != WEIR_OK) return result;
-  pthread_mutex_lock(&stream->busy);
   for (uint64_t at = 0; at < size; at += pattern_size)
     memcpy(destination->bytes + offset + at, pattern, pattern_size);
-  pthread_mutex_unlock(&stream->busy);
-  return WEIR_OK;
+  return end_work(stream);
 }
 
 /* -- code -- */
@@ -375,10 +391,10 @@ static weir_result kernel_launch(weir_stream stream, const weir_launch* asked, w
                       .shared = launch.dynamic_shared_bytes ? shared : NULL};
   memcpy(run.grid, launch.grid, sizeof run.grid);
 
-  pthread_mutex_lock(&stream->busy);
+  const weir_result ready = begin_work(stream, status);
+  if (ready != WEIR_OK) return ready;
   launch.kernel->function(arguments, &run); /* all blocks in one run */
-  pthread_mutex_unlock(&stream->busy);
-  return WEIR_OK;
+  return end_work(stream);
 }
 
 /* -- the table and the entry point -- */

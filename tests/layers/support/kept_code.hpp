@@ -48,11 +48,12 @@ class KeptCode : public codegen::Compiler {
 
 }  // namespace weir::test
 
+// The linker's names for compilation::compiler(). C knows no references, so these are pointers.
 extern "C" {
-weir::codegen::Compiler& __real__ZN4weir11compilation8compilerEv();  // NOLINT: the linker's name
+weir::codegen::Compiler* __real__ZN4weir11compilation8compilerEv();  // NOLINT: the linker's name
 
-weir::codegen::Compiler& __wrap__ZN4weir11compilation8compilerEv() {  // NOLINT: the linker's name
-  static auto* const kept = new weir::test::KeptCode(__real__ZN4weir11compilation8compilerEv());
-  return *kept;
+weir::codegen::Compiler* __wrap__ZN4weir11compilation8compilerEv() {  // NOLINT: the linker's name
+  static auto* const kept = new weir::test::KeptCode(*__real__ZN4weir11compilation8compilerEv());
+  return kept;
 }
 }

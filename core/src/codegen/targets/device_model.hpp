@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,9 +78,9 @@ class DeviceModel {
   virtual std::size_t vector_bytes() const = 0;
   /// Whether a loop that stores or copies numbers may become a fill or a copy of bytes.
   virtual bool takes_fills() const { return true; }
-  /// Whether LLVM's loop strength reduction is worth its time: pointers that advance instead of products of
-  /// indices.
-  virtual bool reduces_strength() const { return true; }
+  /// Whether LLVM's loop strength reduction improves code that contains the entries of `tasks`. It makes
+  /// pointers that advance out of products of indices.
+  virtual bool reduces_strength(std::span<const ir::Task* const> /*tasks*/) const { return true; }
   /// The launch parameters of a task: all members of an entry except its symbol.
   virtual CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const = 0;
   /// The proven properties of a launch, on which the code may rely.

@@ -184,7 +184,7 @@ class HostModel final : public DeviceModel {
   }
 
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
-  bool reduces_strength() const override { return false; }
+  bool reduces_strength(std::span<const ir::Task* const>) const override { return false; }
   CodeObject::Entry launch_shape(const ir::Kernel&, const ir::Task&) const override { return {}; }
 
   MathOptions math_options() const override {

@@ -92,7 +92,8 @@ class ThreadLoop : private FunctionPart {
     }
     Digits digits(f_, words_, count, share.begin);
     // Threads with one packet each need no step, and its divisions would cost as much as the packet.
-    const bool one_each = accesses_wide(kernel_, loop_, device_.assumptions());
+    const bool one_each =
+        task_.kind != ir::TaskKind::phases && accesses_wide(kernel_, loop_, device_.assumptions());
     std::vector<Value*> steps;
     if (!one_each) steps = words_.digits_of(count, share.step);
     llvm::AllocaInst* position = count.size() > 1 ? stack_slot(words_.type(), 1, "position") : digits.only();
