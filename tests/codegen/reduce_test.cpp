@@ -50,7 +50,9 @@ TEST(Reduce, FloatSumsHaveTheBitsOfTheDocumentedOrder) {
   Code code(kernel_of("sum", "f32"));
   std::mt19937 random(7);
   std::uniform_real_distribution<float> values(-1, 1);
-  for (std::size_t n : {0u, 1u, 63u, 64u, 65u, 1000u, 1024u, 1025u, 70000u, 5000001u}) {
+  // After long arrays, the results of their chunks are still in memory and must not count.
+  for (std::size_t n : {0u, 1u, 63u, 64u, 65u, 1000u, 1024u, 1025u, 70000u, 5000001u, 1048577u, 1048576u,
+                        1047552u, 16385u, 16384u, 15360u, 2049u, 1u, 0u}) {
     std::vector<float> x(n);
     for (float& v : x) v = std::ldexp(values(random), int(random() % 40) - 20);
     const float expected = in_order(x, 0.0f, [](float a, float b) { return a + b; });

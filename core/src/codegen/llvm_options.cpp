@@ -11,10 +11,11 @@ std::shared_mutex& mutex() {
   return mutex;
 }
 
-void set_option(llvm::StringRef name, bool value) {
+template <class T>
+void set_option(llvm::StringRef name, T value) {
   auto& options = llvm::cl::getRegisteredOptions();
   if (const auto found = options.find(name); found != options.end())
-    static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(value);
+    static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value);
 }
 
 void set_options() {
@@ -23,6 +24,11 @@ void set_options() {
   // By default LLVM assumes that strides which are set at the launch are 1. It checks this at run time, and
   // runs one iteration at a time where it is wrong. Strides of arrays are extents, so it nearly always is.
   set_option("laa-speculate-unit-stride", false);
+  // The scheduler compares each access of a block with all others, up to this number, from which on it takes
+  // the older ones for one. LLVM's 1000 takes 1.19 times the time to generate code for the 31 loops of the
+  // river, which is the same code (tests/evidence/cold-start.md).
+  set_option("dag-maps-huge-region", 50u);
+  set_option("dag-maps-reduction-size", 25u);
 }
 
 }  // namespace

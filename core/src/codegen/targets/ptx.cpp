@@ -250,8 +250,8 @@ class PtxModel final : public GpuModel {
     passes.run(module, analyses);
   }
 
-  // Sums by key take 1.20 times as long with it, compaction 1.26 times. Loops over few values in registers are
-  // up to 1.1 times as fast with it (tests/evidence/performance.md).
+  // Sums by key take 1.20 times as long with it, compaction 1.26 times. Loops over few values in registers
+  // are up to 1.1 times as fast with it (tests/evidence/performance.md).
   bool reduces_strength(std::span<const ir::Task* const> tasks) const override {
     return std::ranges::none_of(tasks, [](const ir::Task* task) {
       return std::ranges::any_of(task->body.statements, ir::is_group_loop);
