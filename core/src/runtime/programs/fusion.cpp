@@ -155,11 +155,15 @@ void prepare_fusion(ProgramState& program) {
     widen_scratch(program,
                   std::max({program.plan->scratch_bytes, same.scratch_bytes, shared->scratch_bytes}));
 
-  const bool same_fits = same.scratch_bytes <= program.plan->scratch_bytes;
-  program.merges = same_fits && same.has_merged;
-  if (!shared || (same_fits && shared->tasks.size() == same.tasks.size())) return;
-  program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
-  if (!program.shared_plan) return;
+  const std::size_t same_tasks = same.tasks.size();
+  program.merges = same.has_merged && same.scratch_bytes <= program.plan->scratch_bytes;
+  program.same_plan = with_scratch_of(*program.plan, std::move(same));
+  if (shared && !(program.same_plan && shared->tasks.size() == same_tasks))
+    program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
+  if (!program.shared_plan) {
+    if (!program.merges && !program.concurrent) program.same_plan = nullptr;  // no launch takes it
+    return;
+  }
   program.merges = true;
   program.shares_on_cpus =
       merges_always() || std::ranges::none_of(program.shared_plan->tasks, [](const auto& planned) {
@@ -183,6 +187,10 @@ std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::u
                                              const LaunchVariant& variant) {
   auto separate = separate_plan(program, address_bytes);
   if (!program.merges && !variant.phases && !variant.cooperative && !program.concurrent) return separate;
+  const bool all_known = variant.assumptions.no_alias && variant.assumptions.index32;
+  if (const auto& made = variant.shared_index ? program.shared_plan : program.same_plan;
+      made && address_bytes == 8 && all_known && !variant.phases && !variant.cooperative)
+    return made;
   const passes::PlanOptions options{
       variant.shared_index ? Fusion::shared_index
       : program.merges     ? Fusion::same_space

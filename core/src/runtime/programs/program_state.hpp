@@ -128,8 +128,9 @@ struct ProgramState {
   bool merges = false;                       ///< launches without aliases take merged loops
   bool concurrent = false;                   ///< launches without aliases run some loops at the same time
   bool counts = false;  ///< loops without aliases may count or add in private memory, or print late
-  /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
-  std::shared_ptr<const passes::Plan> shared_plan;
+  /// For launches that meet all assumptions, with 8-byte addresses: the plan with loops merged over one space
+  /// or by a shared index, if any are. Those of other launches are made when they are compiled.
+  std::shared_ptr<const passes::Plan> same_plan, shared_plan;
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
   bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
   bool has_phases = false;               ///< launches over few iterations take the plan with phases
