@@ -258,6 +258,25 @@ TEST_F(Merged, LoopsAreExplainedBeforeAnyLaunch) {
   EXPECT_THAT(words, HasSubstr("because their bounds come from different values")) << words;
 }
 
+// The empty loops are merged by their second index, and the result is removed. The last loop, now the first
+// task, ran over the empty space of the first loop.
+TEST_F(Merged, RemovedLoopsLeaveTheSpacesOfTheOthers) {
+  const Kernel kernel{"emptied",
+                      [](View<float, 3> z, View<float, 3> w, View<float, 2> y) {
+                        range_for(range(3, 1), z.extent(1), z.extent(2),
+                                  [&](Index i, Index j, Index k) { z(i, j, k) = 1.0f; });
+                        range_for(range(1, 1), z.extent(1), 32,
+                                  [&](Index i, Index j, Index k) { w(i, j, k) = 1.0f; });
+                        range_for(y.extent(0), y.extent(1), [&](Index i, Index j) { y(i, j) = 3.0f; });
+                      },
+                      {.phases = false}};
+  auto z = device.array<float>(5, 13, 48), w = device.array<float>(5, 13, 48);
+  auto y = device.array<float>(19, 32);
+  y.fill(stream, 1.0f);
+  kernel(stream, z, w, y);
+  EXPECT_THAT(y.to_host(stream), testing::Each(3.0f));
+}
+
 TEST(FusionVariable, DISABLED_TasksOfTheChain) {
   const Stream stream = tested().create_stream();
   Array<float> x = upload(ramp<float>(3000)), y = upload(ramp<float>(3000)), z = upload(ramp<float>(3000));

@@ -106,6 +106,8 @@ class Planner {
     finish_cooperative();
     plan_.parameters = find_uses(kernel_);
     plan_.scratch_bytes = draft_.scratch_bytes;
+    plan_.is_separate = options_.fusion == Fusion::none && !options_.phases && !options_.cooperative &&
+                        !plan_.has_independent;
     return std::move(plan_);
   }
 

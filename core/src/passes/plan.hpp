@@ -109,9 +109,10 @@ struct Plan {
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
   bool prints = false;                 ///< some task needs the stream's print buffer
-  bool has_merged = false;             ///< some task was merged from several loops
-  bool has_independent = false;        ///< some region or group is not in the kernel
-  bool has_cooperative = false;        ///< some task needs the launch's grid barriers
+  bool is_separate = false;      ///< the tasks are those that any plan without merging and reordering has
+  bool has_merged = false;       ///< some task was merged from several loops
+  bool has_independent = false;  ///< some region or group is not in the kernel
+  bool has_cooperative = false;  ///< some task needs the launch's grid barriers
 };
 
 /// The memory traffic of an iteration; nothing if an inner loop accesses an array, as its share is unknown.

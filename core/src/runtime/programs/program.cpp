@@ -202,7 +202,7 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   LaunchValues values(arguments);
   const DeviceProgram& compiled = compiled_for(program, device, choose_variant(program, device, values));
   const passes::Plan& plan = *compiled.plan;
-  if (plan.has_merged || plan.has_independent) values.forget();
+  if (!plan.is_separate) values.forget();  // merging may also have removed loops without effect
   throw_failure(stream);
 
   // Operations that may block come before run_tasks takes the submission lock.
