@@ -426,6 +426,19 @@ TEST(AlgorithmsInKernels, ExplainAndVariantsListTheParts) {
   EXPECT_GE(program.variants(stream).size(), 3u);
 }
 
+// Profiles add up the times of one name.
+TEST(AlgorithmsInKernels, LoopsOfDifferentPartsHaveDifferentNames) {
+  const Kernel kernel{"two", [](View<float> x, View<double> y) {
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] + 1.0f; });
+                        sort(x);
+                        range_for(y.size(), [&](Index i) { y[i] = sqrt(y[i]); });
+                      }};
+  const Stream stream = tested().create_stream();
+  const std::string text = kernel.explain(stream);
+  EXPECT_THAT(text, testing::HasSubstr("  two_0_loop:"));
+  EXPECT_THAT(text, testing::HasSubstr("  two_part3_0_loop:"));
+}
+
 TEST(AlgorithmsInKernels, StreamBlocksMayContainThem) {
   const Stream stream = tested().create_stream();
   const Kernel kernel{"blocks", [](View<std::int32_t> x, View<std::int32_t> y, View<std::int64_t> n,

@@ -73,6 +73,10 @@ TEST_F(Npz, DamagedArchivesAreRefusedWithTheReason) {
   EXPECT_THAT(message(written("sum.npz", bad)),
               HasSubstr("member 'weights.npy' are damaged: the checksum differs"));
   bad = bytes;
+  bad[bytes.rfind("weights")] ^= 1;  // in the directory, which has no checksum
+  EXPECT_THAT(message(written("name.npz", bad)),
+              HasSubstr("member 'veights.npy' has another name in its own header"));
+  bad = bytes;
   bad.erase(100, 50);
   message(written("hole.npz", bad));
 }

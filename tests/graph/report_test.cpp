@@ -127,6 +127,23 @@ TEST_F(Reports, StreamsHaveReportsOfTheirOwn) {
   EXPECT_TRUE(stream.last_launch().was_graph());
 }
 
+TEST_F(Reports, OfDebuggedKernelsSayThatTheyRanOnTheHost) {
+  const Kernel kernel{"debugged",
+                      [](View<std::int32_t> v) { range_for(v.size(), [&](Index i) { v[i] = v[i] + 1; }); },
+                      {.debug = true}};
+  const auto v = device.array<std::int32_t>(stream, 4);
+  v.fill(stream, 0);
+  kernel(stream, v);
+  EXPECT_EQ(why(), WhyNoGraph::debugged);
+  GraphBuilder builder(device);
+  builder.launch(kernel, v);
+  const Graph graph = builder.build();
+  EXPECT_EQ(graph.why_no_graph(), WhyNoGraph::debugged);
+  EXPECT_FALSE(graph.native());
+  graph.launch(stream);
+  EXPECT_EQ(why(), WhyNoGraph::debugged);
+}
+
 TEST_F(Reports, ARecordedGraphCountsItsNodes) {
   GraphBuilder builder(device);
   builder.fill(x, 1);

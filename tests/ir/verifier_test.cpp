@@ -202,7 +202,8 @@ TEST(Verifier, RefusesOtherFormats) {
       {"{}{}{:d}", "for value 3 of type bool, which does not take 'd'"},
       {"{}{}{:+}", "the sign '+'"},
       {"{}{}{:08}", "the padding '0'"},
-      {"{:{}}{}{}", "has a single '{'"}};
+      {"{:{}}{}{}", "has '{:{', expected numbers as widths and precisions: they cannot be values"},
+      {"{:.{}f}{}{}", "has '{:.{', expected numbers"}};
   for (const auto& [format, words] : wrong)
     EXPECT_NE(printed_with(format).find(words), std::string::npos) << format << ": " << printed_with(format);
 }

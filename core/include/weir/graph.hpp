@@ -105,7 +105,7 @@ class WEIR_API Graph {
   std::size_t nodes() const;
   /// Whether the device runs it as a driver graph.
   bool native() const;
-  /// Why launches go over streams: no_capability, driver_refused (known after the first launch), or
+  /// Why launches go over streams: debugged, no_capability, driver_refused (known after the first launch), or
   /// streams_asked by WEIR_LAUNCH; is_graph if they are driver graphs. A single launch may still go over
   /// streams, see StreamRef::last_launch().
   WhyNoGraph why_no_graph() const;

@@ -23,7 +23,7 @@ enum class WhyNoGraph : std::uint8_t {
   no_slot,            ///< another thread launches it on this stream, or 16 busy streams do
   nothing_to_do,      ///< no task has an iteration
   too_many_nodes,     ///< a repeat submits more tasks than a driver graph should have
-  debugged            ///< a kernel of a Graph is debugged, which runs it on the host
+  debugged            ///< the kernel, or one of a Graph, is debugged, which runs it on the host
 };
 
 /// The reason as a sentence, for logs.

@@ -63,9 +63,9 @@ class Canonical {
   }
 
   void put(const ir::Kernel& kernel) {
-    const auto& [name, options, parameters, body, strings, algorithms, files, value_count, local_count] =
-        kernel;
-    (void)name, (void)body, (void)strings, (void)algorithms, (void)value_count, (void)local_count;
+    const auto& [name, options, parameters, body, strings, algorithms, files, part, value_count,
+                 local_count] = kernel;
+    (void)name, (void)body, (void)strings, (void)algorithms, (void)part, (void)value_count, (void)local_count;
     put(options);
     kernel_ = &kernel;  // a parameter is described where a task uses it first
     for (const std::string& file : files) lines_ += file + '\0';

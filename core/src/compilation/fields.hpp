@@ -47,8 +47,9 @@ void fields(auto& archive, Is<ir::Statement> auto& statement) {
 }
 
 void fields(auto& archive, Is<ir::Kernel> auto& kernel) {
-  auto& [name, options, parameters, body, strings, algorithms, files, value_count, local_count] = kernel;
-  archive(name, options, parameters, strings, files, value_count, local_count);
+  auto& [name, options, parameters, body, strings, algorithms, files, part, value_count, local_count] =
+      kernel;
+  archive(name, options, parameters, strings, files, part, value_count, local_count);
   (void)body, (void)algorithms;  // the tasks are sent instead
 }
 

@@ -91,7 +91,8 @@ void detail::check_fits(const HostArray& array, const ElementType& element, std:
                 "an array of " + std::string(to_string(array.type)) + " with the shape " +
                     files::shape_text(array.shape) + " and " + std::to_string(array.data.size()) +
                     " bytes does not fit " + std::to_string(rank) +
-                    (rank == 1 ? " dimension of " : " dimensions of ") + to_string(element));
+                    (rank == 1 ? " dimension of " : " dimensions of ") + to_string(element) +
+                    "; convert it, or ask for an array of its type and shape");
 }
 
 HostArray to_host(const StreamRef& stream, const AnyArrayView& array) try {

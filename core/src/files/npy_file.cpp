@@ -131,7 +131,7 @@ NpyFile::Runs NpyFile::runs_of(std::span<const std::int64_t> begin, std::span<co
       fail(ErrorCode::invalid, path_,
            (d == 0 ? std::string("rows ") : "indices along dimension " + std::to_string(d) + " from ") +
                std::to_string(begin[d]) + " to " + std::to_string(end[d]) + " are outside the file's " +
-               std::to_string(shape_[d]));
+               std::to_string(shape_[d]) + "; expected from 0 to at most that, not backwards");
   Runs runs{data_begin_, size_of(type_), {}, {}};
   std::uint64_t stride = size_of(type_);
   bool whole = true;  // the dimensions after d are read as a whole, so the run goes on

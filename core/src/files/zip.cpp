@@ -183,6 +183,10 @@ std::vector<std::byte> read_contents(const Reader& zip, const Entry& entry) {
              "; expected none or deflate, as numpy.savez and numpy.savez_compressed write them");
   if (zip.u32(entry.local) != local_signature)
     zip.fail("the header of " + member + " is damaged; save the archive again");
+  // The archive has no checksum of its directory, but a second copy of the name.
+  const auto name = zip.part(entry.local + local_bytes, zip.u16(entry.local + 26));
+  if (std::string_view(reinterpret_cast<const char*>(name.data()), name.size()) != entry.name)
+    zip.fail(member + " has another name in its own header: the archive is damaged; save it again");
   const std::uint64_t begin =
       entry.local + local_bytes + zip.u16(entry.local + 26) + zip.u16(entry.local + 28);
   const std::span<const std::byte> packed = zip.part(begin, entry.packed);

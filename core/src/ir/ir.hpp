@@ -197,6 +197,7 @@ struct Kernel {
   std::vector<std::string> strings;   ///< messages of asserts, formats of prints
   std::vector<Algorithm> algorithms;  ///< named by statements `algorithm`
   std::vector<std::string> files;     ///< of locations
+  std::uint32_t part = 0;             ///< of a kernel with algorithms: its number among the steps, from 1
   std::uint32_t value_count = 0;      ///< value ids are below this
   std::uint32_t local_count = 0;      ///< local ids are below this
 

@@ -93,6 +93,11 @@ PrintFormat parse_print_format(std::string_view text) {
       continue;
     }
     const std::size_t end = c == '{' ? text.find_first_of("{}", i + 1) : std::string_view::npos;
+    if (end != std::string_view::npos && text[end] == '{' && text[i + 1] == ':') {
+      format.problem = "has " + in_quotes(std::string(text.substr(i, end - i + 1))) +
+                       ", expected numbers as widths and precisions: they cannot be values";
+      return format;
+    }
     if (end == std::string_view::npos || text[end] == '{') {
       format.problem = "has a single " + in_quotes(std::string(1, c)) + "; write it twice for a brace";
       return format;

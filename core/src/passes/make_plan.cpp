@@ -91,7 +91,7 @@ class Planner {
         address_bytes_(address_bytes),
         options_(options),
         merged_(merged),
-        stem_(symbol_stem(kernel.name)) {}
+        stem_(symbol_stem(kernel.name) + (kernel.part > 1 ? "_part" + std::to_string(kernel.part) : "")) {}
 
   Plan run() {
     draft_.kernel = &kernel_;

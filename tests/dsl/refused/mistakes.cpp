@@ -52,6 +52,10 @@ void printed(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32
   std::cout << n[i];                       // refuse: a traced value has no number while the kernel is built
 }
 
+void printed_lines(View<float> x, Index i) {
+  print("{} {}", "text", x[i]);  // refuse: print takes traced values and numbers after the format
+}
+
 void functions_of_std(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c, Index i) {
   x[i] = std::sin(x[i]);        // refuse: write sin(...) without std:: for traced values
   x[i] = std::sqrt(a);          // refuse: write sqrt(...) without std:: for traced values

@@ -193,7 +193,8 @@ void subgroup_barrier(detail::Where where = detail::Where::current()) {
 template <std::uint32_t Width>
 Value<std::int32_t> lane(detail::Where where = detail::Where::current()) {
   detail::check_width<Width>();
-  const Index number = thread_number(where);
+  const detail::Handle thread = detail::emit_thread_number("lane", where);
+  const Index number = detail::Access::value<std::int64_t>(&thread);
   return cast<std::int32_t>(number) & static_cast<std::int32_t>(Width - 1);
 }
 

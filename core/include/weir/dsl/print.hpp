@@ -84,8 +84,14 @@ void print_all(const PrintText& format, const P&... arguments) {
 /// keeps 1 MiB of lines between two waits, or WEIR_PRINT_BYTES; later ones are lost and counted.
 template <class... A>
 void print(detail::PrintText format, A&&... arguments) {
-  detail::print_all(format, detail::PrintedValue<typename detail::PrintedAs<A>::type>(
-                                std::forward<A>(arguments), format.where)...);
+  constexpr bool prints = (KernelElement<typename detail::PrintedAs<A>::type> && ...);
+  static_assert(
+      prints,
+      "print takes traced values and numbers after the format: print(\"x = {}\", x[i]); texts belong "
+      "in the format, and members of a struct are printed one by one");
+  if constexpr (prints)
+    detail::print_all(format, detail::PrintedValue<typename detail::PrintedAs<A>::type>(
+                                  std::forward<A>(arguments), format.where)...);
 }
 
 }  // namespace weir

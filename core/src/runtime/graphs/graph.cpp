@@ -67,18 +67,19 @@ std::string describe_work(const GraphCall& call) {
   detail::throw_dead("array of a graph");
 }
 
+bool is_debugged(const GraphState& graph) {
+  return detail::marks_new_arrays() && std::ranges::any_of(graph.calls, [](const GraphCall& call) {
+           const auto* const program = std::get_if<detail::ProgramCall>(&call.what);
+           return program && program->program.state()->debugged.load(std::memory_order_relaxed);
+         });
+}
+
 /// Why no launch of the graph can be a driver graph; is_graph if one may be.
 WhyNoGraph why_never(const GraphState& graph) {
+  if (is_debugged(graph)) return WhyNoGraph::debugged;
   if (!graph.device.has(Capability::graphs)) return WhyNoGraph::no_capability;
   if (detail::launch_mode(LaunchMode::graph) != LaunchMode::graph) return WhyNoGraph::streams_asked;
   return graph.refused.load(std::memory_order_relaxed) ? WhyNoGraph::driver_refused : WhyNoGraph::is_graph;
-}
-
-bool is_debugged(const GraphState& graph) {
-  return std::ranges::any_of(graph.calls, [](const GraphCall& call) {
-    const auto* const program = std::get_if<detail::ProgramCall>(&call.what);
-    return program && program->program.state()->debugged.load(std::memory_order_relaxed);
-  });
 }
 
 void replay(const detail::GraphRun& run, WhyNoGraph why) {
@@ -152,7 +153,7 @@ void Graph::launch(const StreamRef& on) const try {
       throw_dead_array(graph);
   detail::throw_failure(stream);
   for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
-  if (detail::marks_new_arrays() && is_debugged(graph)) [[unlikely]] {
+  if (is_debugged(graph)) [[unlikely]] {
     detail::replay_debugged({graph, stream}, on);
     stream.last_launch.set({.why_no_graph = WhyNoGraph::debugged});
     return;

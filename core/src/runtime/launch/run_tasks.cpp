@@ -219,7 +219,7 @@ std::string_view weir::to_string(WhyNoGraph why) noexcept {
     case WhyNoGraph::too_many_nodes:
       return "its repeats submit more than 10000 tasks";
     case WhyNoGraph::debugged:
-      return "one of its kernels is debugged, which runs it on the host";
+      return "a kernel is debugged, which runs it on the host";
   }
   return "unknown";
 }

@@ -66,10 +66,12 @@ void make_steps(ProgramState& program, const ir::Kernel& kernel) {
       program.steps.push_back({nullptr, std::move(*algorithm)});
       continue;
     }
-    std::shared_ptr<ProgramState> part = make_state(std::move(std::get<ir::Kernel>(step)), program.structs);
+    auto& part_kernel = std::get<ir::Kernel>(step);
+    part_kernel.part = static_cast<std::uint32_t>(program.steps.size()) + 1;
+    std::shared_ptr<ProgramState> part = make_state(std::move(part_kernel), program.structs);
     for (std::size_t i = 0; i < plan.parameters.size(); ++i)
       add_use(i, part->plan->parameters[i].read, part->plan->parameters[i].written);
-    part->part = static_cast<std::uint32_t>(program.steps.size()) + 1;
+    part->part = part->kernel->part;
     part->launches = program.launches;
     program.steps.push_back({std::move(part), {}});
   }
@@ -195,6 +197,7 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   }
   if (!program.steps.empty()) return launch_parts(program, on, arguments, options, returns);
   if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]] {
+    stream.last_launch.set({.why_no_graph = WhyNoGraph::debugged});
     debug_launch(program, on, arguments, options);
     if (returns) returns->submit(stream, nullptr, program.origin);
     return;
