@@ -113,8 +113,7 @@ void terminate() {
 /// Messages may quote files, whose control characters must not reach a terminal.
 void print_error(const char* words) noexcept {
   std::fputs("weir: ", stderr);
-  for (; *words; ++words)
-    std::fputc(weir::is_control_in_lines(*words) ? '?' : *words, stderr);
+  for (; *words; ++words) std::fputc(weir::is_control_in_lines(*words) ? '?' : *words, stderr);
   std::fputc('\n', stderr);
 }
 

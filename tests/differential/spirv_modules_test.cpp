@@ -95,7 +95,8 @@ TEST_F(SpirvModules, OfRandomKernelsAreValid) {
   // four components of a block. Which ones do depends on the order in which a compiler evaluates arguments.
   using Storage = SpirvAccess::Storage;
   const auto lacks = [&](bool stores) { return accesses[{stores, Storage::block, 4}] == 0; };
-  for (std::uint64_t seed = 40; seed < 1000 && (lacks(false) || lacks(true)); ++seed) check_aimed(groups, seed);
+  for (std::uint64_t seed = 40; seed < 1000 && (lacks(false) || lacks(true)); ++seed)
+    check_aimed(groups, seed);
   EXPECT_GT((accesses[{false, Storage::table, 1}]), 0) << "loads from tables";
   for (const bool stores : {false, true})
     for (const Storage storage : {Storage::device, Storage::block})

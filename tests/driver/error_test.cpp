@@ -63,8 +63,7 @@ TEST(DriverError, ControlCharactersThatEditATerminalAreReplaced) {
   std::strcpy(status.message, "line 1:\n\tno\x1b[2Jregister\r");
   std::strcpy(status.vendor_name, "E\x07\nR");
   const Error error = caught(WEIR_ERROR_CODE_OBJECT, status);
-  EXPECT_STREQ(error.what(),
-               "cpu driver: cannot allocate 64 bytes: line 1:\n\tno?[2Jregister? (E??R, 0)");
+  EXPECT_STREQ(error.what(), "cpu driver: cannot allocate 64 bytes: line 1:\n\tno?[2Jregister? (E??R, 0)");
   EXPECT_EQ(error.vendor_name(), "E??R");
 }
 

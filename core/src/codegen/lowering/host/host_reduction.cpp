@@ -121,8 +121,8 @@ Value* HostReduction::run_segment(const Iteration& around, const ir::Statement& 
 /// Folds the first 64 lanes into one value.
 Value* HostReduction::combine_lanes() {
   unsigned width = ir::reduce_lanes;
-  Value* all = b_.CreateAlignedLoad(llvm::FixedVectorType::get(reduction_.type(), width), lanes_,
-                                    lanes_->getAlign());
+  Value* all =
+      b_.CreateAlignedLoad(llvm::FixedVectorType::get(reduction_.type(), width), lanes_, lanes_->getAlign());
   while (width > 1) {
     width /= 2;
     llvm::SmallVector<int, 32> low(width), high(width);
