@@ -21,16 +21,10 @@ inline bool is_control_in_lines(unsigned char c) {
 
 /// The text with '?' for each control character. Texts of drivers and files must not reach a terminal as they
 /// are.
-inline std::string without_control_characters(std::string_view text) {
+inline std::string without_control_characters(std::string_view text,
+                                              bool (*is_refused)(unsigned char) = is_control) {
   std::string clean(text);
-  std::ranges::replace_if(clean, is_control, '?');
-  return clean;
-}
-
-/// The same, with its lines and columns.
-inline std::string without_control_in_lines(std::string_view text) {
-  std::string clean(text);
-  std::ranges::replace_if(clean, is_control_in_lines, '?');
+  std::ranges::replace_if(clean, is_refused, '?');
   return clean;
 }
 

@@ -22,7 +22,7 @@ ErrorCode to_code(weir_result result) {
 
 std::string describe_failure(weir_result result, const weir_status& status) {
   const ErrorCode code = to_code(result);
-  std::string words = without_control_in_lines(bounded(status.message));
+  std::string words = without_control_characters(bounded(status.message), is_control_in_lines);
   if (words.empty()) words = to_string(code);
   if (code == ErrorCode::unknown && result != WEIR_ERROR_UNKNOWN)
     words += fmt::format(" (result {})", result);

@@ -23,7 +23,8 @@ ErrorCode code_of(weir_result result) {
 
 /// Drivers have no WEIR_ERROR_RANK, so describe_failure() would add its number.
 std::string describe(weir_result result, const weir_status& status) {
-  if (result == WEIR_ERROR_RANK && *status.message) return without_control_in_lines(bounded(status.message));
+  if (result == WEIR_ERROR_RANK && *status.message)
+    return without_control_characters(bounded(status.message), is_control_in_lines);
   return describe_failure(result, status);
 }
 

@@ -192,8 +192,8 @@ void draw_numbers(const GraphState& graph, std::span<std::uint64_t> numbers) noe
     const ProgramCall& call = std::get<ProgramCall>(graph.calls[index].what);
     // The parts of one launch are recorded one after the other, with the same options.
     const ProgramState& program = *call.program.state();
-    const bool goes_on =
-        last && last->part != 0 && last->launches == program.launches && program.part > last->part;
+    const bool goes_on = last && last->kernel->part != 0 && last->launches == program.launches &&
+                         program.kernel->part > last->kernel->part;
     if (!goes_on) number = next_launch_number(program, call.options);
     numbers[index] = number;
     last = &program;

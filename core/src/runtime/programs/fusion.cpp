@@ -155,10 +155,9 @@ void prepare_fusion(ProgramState& program) {
     widen_scratch(program,
                   std::max({program.plan->scratch_bytes, same.scratch_bytes, shared->scratch_bytes}));
 
-  const std::size_t same_tasks = same.tasks.size();
-  program.merges = same.has_merged && same.scratch_bytes <= program.plan->scratch_bytes;
   program.same_plan = with_scratch_of(*program.plan, std::move(same));
-  if (shared && !(program.same_plan && shared->tasks.size() == same_tasks))
+  program.merges = program.same_plan && program.same_plan->has_merged;
+  if (shared && !(program.same_plan && shared->tasks.size() == program.same_plan->tasks.size()))
     program.shared_plan = with_scratch_of(*program.plan, *std::move(shared));
   if (!program.shared_plan) {
     if (!program.merges && !program.concurrent) program.same_plan = nullptr;  // no launch takes it

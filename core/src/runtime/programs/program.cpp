@@ -71,7 +71,6 @@ void make_steps(ProgramState& program, const ir::Kernel& kernel) {
     std::shared_ptr<ProgramState> part = make_state(std::move(part_kernel), program.structs);
     for (std::size_t i = 0; i < plan.parameters.size(); ++i)
       add_use(i, part->plan->parameters[i].read, part->plan->parameters[i].written);
-    part->part = part->kernel->part;
     part->launches = program.launches;
     program.steps.push_back({std::move(part), {}});
   }

@@ -144,7 +144,6 @@ struct ProgramState {
   /// Programs for other layouts and for strided arrays; see layouts.hpp. The mutex guards additions.
   std::atomic<const PlacedProgram*> placed{nullptr};
   std::mutex placing;
-  std::uint32_t part = 0;  ///< from 1, in the order of the kernel with algorithms that it is a part of
   /// Number of launches, for random numbers; shared with the programs for other layouts and with the parts.
   std::shared_ptr<std::atomic<std::uint64_t>> launches = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<bool> debugged{false};  ///< launches run in the interpreter; see debug_launch.hpp
