@@ -421,6 +421,38 @@ param @y: array<f32, 1>
   EXPECT_THAT(code, testing::Not(testing::HasSubstr("vector.memcheck:")));
 }
 
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(SeparateArrays, AreReadOnceBeforeAndAfterStoresToOthers) {
+  const Program program = parse_program(R"(weir-ir 1
+kernel "k"
+param @x: array<f32, 1>
+param @y: array<f32, 1>
+param @z: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %a = load @x[%i] : f32
+    %b = add %a, %a : f32
+    store @y[%i], %b
+    %c = load @x[%i] : f32
+    %d = mul %c, %c : f32
+    store @z[%i], %d
+  }
+}
+)");
+  for (const char* processor : {"x86-64-v3", "x86-64-v4"}) {
+    const std::string code = emitted(program, processor, "", "llvm-opt");
+    EXPECT_GT(count_of(code, "load <"), 0u);
+    EXPECT_EQ(2 * count_of(code, "load <"), count_of(code, "store <")) << code;
+  }
+}
+
 // Without AVX512DQ, LLVM 22 cannot select conversions to f16 by AVX512FP16.
 // proves R36
 TEST(MaskedBytes, AreStoredBesideConversionsToF16OnProcessorsWithAvx512Fp16) {

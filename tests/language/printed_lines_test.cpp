@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "on_threads.hpp"
 #include "run_apart.hpp"
@@ -72,6 +75,26 @@ TEST(PrintedLines, WaitsOfSeveralThreadsLoseAndRepeatNothing) {
   std::sort(lines.begin(), lines.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(lines, expected);
+}
+
+// A wait that finds the buffer empty needs no lock, except while another thread passes on what it has taken.
+TEST(PrintedLines, AWaitEndsAfterTheLinesThatAnotherWaitHasTaken) {
+  const Stream stream = tested().create_stream();
+  const Kernel kernel{"one", [](View<float> x) { print("{}", x.size()); }};
+  const auto x = tested().array<float>(stream, 3);
+  std::atomic<bool> taken = false, shown = false;
+  on_print([&](std::string_view) {
+    taken = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    shown = true;
+  });
+  kernel(stream, x);
+  std::thread other([&] { stream.synchronize(); });
+  while (!taken) std::this_thread::yield();
+  stream.synchronize();
+  EXPECT_TRUE(shown);
+  other.join();
+  on_print({});
 }
 
 TEST(PrintedLines, ADestroyedStreamKeepsItsLines) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lowering/task_arguments.hpp"
 
+#include <llvm/IR/MDBuilder.h>
+
 #include <weir/error.hpp>
 
 #include "codegen/lowering/task_function.hpp"
@@ -82,6 +84,34 @@ void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& d
         break;
     }
   }
+  if (device.assumptions().no_alias) make_scopes(entry);
+}
+
+// LLVM compares lists of scopes for each pair of accesses, so a kernel of very many arrays does without.
+void TaskArguments::make_scopes(const llvm::Function& entry) {
+  constexpr std::size_t max_arrays = 32;
+  std::vector<std::size_t> loaded;  // parameters of the function say it themselves
+  for (std::size_t p = 0; p < arrays_.size(); ++p)
+    if (arrays_[p] && !llvm::isa<llvm::Argument>(arrays_[p])) loaded.push_back(p);
+  if (loaded.size() < 2 || loaded.size() > max_arrays) return;
+  llvm::MDBuilder build(entry.getContext());
+  llvm::MDNode* const domain = build.createAnonymousAliasScopeDomain(entry.getName());
+  std::vector<llvm::Metadata*> scopes;
+  for ([[maybe_unused]] const std::size_t p : loaded)
+    scopes.push_back(build.createAnonymousAliasScope(domain));
+  scopes_.resize(arrays_.size());
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + std::ptrdiff_t(i));
+    scopes_[loaded[i]] = {llvm::MDNode::get(entry.getContext(), scopes[i]),
+                          llvm::MDNode::get(entry.getContext(), others)};
+  }
+}
+
+void TaskArguments::mark_separate(std::uint32_t parameter, llvm::Instruction& access) const {
+  if (scopes_.empty() || !scopes_.at(parameter).own) return;
+  access.setMetadata(llvm::LLVMContext::MD_alias_scope, scopes_[parameter].own);
+  access.setMetadata(llvm::LLVMContext::MD_noalias, scopes_[parameter].others);
 }
 
 Value* TaskArguments::expect(Value* value, const std::string& what) const {

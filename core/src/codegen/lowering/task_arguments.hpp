@@ -23,6 +23,10 @@ class TaskArguments {
   void load(Builder& b, llvm::Function& entry, const DeviceModel& device);
 
   llvm::Value* array(std::uint32_t parameter) const;
+  /// Tells LLVM that `access`, a load or a store of an element of the array, conflicts with no access to
+  /// another array, where the launch's assumptions permit it. LLVM then reads an element once although the
+  /// iteration stores between two reads.
+  void mark_separate(std::uint32_t parameter, llvm::Instruction& access) const;
   /// i64.
   llvm::Value* extent(std::uint32_t parameter, std::uint32_t dimension) const;
   bool has_extent(std::uint32_t parameter, std::uint32_t dimension) const;
@@ -45,9 +49,18 @@ class TaskArguments {
   using ByPart = std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*>;
   llvm::Value* expect(llvm::Value* value, const std::string& what) const;
 
+  void make_scopes(const llvm::Function& entry);
+
+  /// The alias scope of an array, and those of all others.
+  struct Scopes {
+    llvm::MDNode* own = nullptr;
+    llvm::MDNode* others = nullptr;
+  };
+
   const ir::Kernel& kernel_;
   const ir::Task& task_;
   std::vector<llvm::Value*> arrays_;  // by parameter
+  std::vector<Scopes> scopes_;        // by parameter; empty where arrays may share memory
   ByPart extents_, scalars_;          // by parameter, and by dimension or component
   llvm::Value* scratch_ = nullptr;
   llvm::Value* error_record_ = nullptr;

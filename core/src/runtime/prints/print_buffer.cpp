@@ -84,16 +84,12 @@ std::vector<std::byte> take_in_place(PrintBuffer& buffer) {
   ir::PrintHeader* header = buffer.header();
   const auto* bytes = reinterpret_cast<const std::byte*>(header);
   std::vector<std::byte> copy(bytes, bytes + buffer.bytes);
-  std::atomic_ref(header->claimed).store(0, std::memory_order_relaxed);
-  std::atomic_ref(header->lost).store(0, std::memory_order_relaxed);
+  std::atomic_ref(header->claimed).store(0, std::memory_order_release);
+  std::atomic_ref(header->lost).store(0, std::memory_order_release);
   return copy;
 }
 
 std::vector<std::byte> take(StreamState& stream, PrintBuffer& buffer) {
-  if (ir::PrintHeader* header = buffer.header()) {
-    const bool any = std::atomic_ref(header->claimed).load(std::memory_order_acquire) != 0;
-    if (!any && std::atomic_ref(header->lost).load(std::memory_order_relaxed) == 0) return {};
-  }
   try {
     const StreamPin pinned(stream);
     return take(stream, buffer, buffer.bytes);
@@ -185,8 +181,12 @@ bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
   } const showing;
   const std::lock_guard lock(buffer.showing);
   show_taken(stream, buffer);
-  buffer.taken = take(stream, buffer);
-  show_taken(stream, buffer);
+  if (!buffer.is_empty()) {
+    buffer.has_taken.store(true, std::memory_order_release);
+    buffer.taken = take(stream, buffer);
+    show_taken(stream, buffer);
+  }
+  buffer.has_taken.store(false, std::memory_order_release);
   return true;
 } catch (const std::bad_alloc&) {
   return false;

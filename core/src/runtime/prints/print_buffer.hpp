@@ -21,10 +21,19 @@ struct PrintBuffer {
   std::uint64_t bytes = 0;
   std::atomic<std::uint32_t> launches{0};
   std::mutex showing;  ///< held while lines are read and passed on, which keeps their order
+  /// Set before the contents are cleared, until their lines were passed on.
+  std::atomic<bool> has_taken{false};
   std::vector<std::byte> taken;  ///< contents whose lines were not passed on, because memory ran out
 
   /// Null if the host cannot read it in place.
   ir::PrintHeader* header() const noexcept { return static_cast<ir::PrintHeader*>(memory.host); }
+
+  /// Whether the launches so far wrote nothing since the last clearing. False if the host cannot read it.
+  bool is_empty() const noexcept {
+    ir::PrintHeader* const contents = header();
+    return contents && std::atomic_ref(contents->claimed).load(std::memory_order_acquire) == 0 &&
+           std::atomic_ref(contents->lost).load(std::memory_order_acquire) == 0;
+  }
 };
 
 /// The stream's buffer, created on first use. Must not be called with the submission lock held, because
@@ -36,9 +45,11 @@ PrintBuffer& print_buffer(StreamState& stream);
 /// memory ran out: the next call passes the lines on.
 bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept;
 inline bool show_printed_lines(StreamState& stream) noexcept {
-  if (PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire)) [[unlikely]]
-    return show_printed_lines(stream, *buffer);
-  return true;
+  PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire);
+  // In this order: a thread that cleared the contents before had set `has_taken`.
+  if (!buffer || (buffer->is_empty() && !buffer->has_taken.load(std::memory_order_acquire))) [[likely]]
+    return true;
+  return show_printed_lines(stream, *buffer);
 }
 
 }  // namespace weir::detail

@@ -31,8 +31,12 @@ class BodyLowering : private FunctionPart {
   // lower_memory.cpp
   llvm::Value* row_extent(std::uint32_t parameter, std::uint32_t dimension);
   llvm::Value* element_address(const ir::Statement& s, std::size_t operands);
+  llvm::Value* load_element(const ir::Statement& s);
+  void store_element(const ir::Statement& s);
+  llvm::LoadInst* load_memory(Type type, llvm::Value* address, bool independent);
+  llvm::Value* loaded_scalar(Type type, llvm::LoadInst* load);
   llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent);
-  void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
+  llvm::StoreInst* store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
   llvm::Value* load_local(const ir::Statement& s);

@@ -52,19 +52,39 @@ Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operand
   return b_.CreateGEP(llvm::ArrayType::get(scalar, components), base, {offset, i64(s.component)}, "", flags);
 }
 
-Value* BodyLowering::load_scalar(Type type, Value* address, bool independent) {
+llvm::LoadInst* BodyLowering::load_memory(Type type, Value* address, bool independent) {
   llvm::LoadInst* load =
       b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
   if (independent && it_.access_group)
     load->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
+  return load;
+}
+
+Value* BodyLowering::loaded_scalar(Type type, llvm::LoadInst* load) {
   return type == Type::boolean ? b_.CreateICmpNE(load, b_.getInt8(0)) : static_cast<Value*>(load);
 }
 
-void BodyLowering::store_scalar(Type type, Value* v, Value* address, bool independent) {
+Value* BodyLowering::load_scalar(Type type, Value* address, bool independent) {
+  return loaded_scalar(type, load_memory(type, address, independent));
+}
+
+llvm::StoreInst* BodyLowering::store_scalar(Type type, Value* v, Value* address, bool independent) {
   if (type == Type::boolean) v = b_.CreateZExt(v, b_.getInt8Ty());
   llvm::StoreInst* store = b_.CreateAlignedStore(v, address, llvm::Align(size_of(type)));
   if (independent && it_.access_group)
     store->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
+  return store;
+}
+
+Value* BodyLowering::load_element(const ir::Statement& s) {
+  llvm::LoadInst* load = load_memory(s.type, element_address(s, s.operands.size()), true);
+  f_.arguments.mark_separate(s.index, *load);
+  return loaded_scalar(s.type, load);
+}
+
+void BodyLowering::store_element(const ir::Statement& s) {
+  Value* address = element_address(s, s.operands.size() - 1);
+  f_.arguments.mark_separate(s.index, *store_scalar(s.type, it_.value(s.operands.back()), address, true));
 }
 
 void BodyLowering::declare_local(const ir::Statement& s) {
@@ -108,7 +128,10 @@ void BodyLowering::store_local(const ir::Statement& s) {
   const Iteration::Local& local = it_.local(s.index);
   Value* address = local_address(s, s.operands.size() > 1);
   Value* stored = it_.value(s.operands.back());
-  if (!local.in_words) return store_scalar(local.type, stored, address, is_of_group(s));
+  if (!local.in_words) {
+    store_scalar(local.type, stored, address, is_of_group(s));
+    return;
+  }
   llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(local.type)));
   store_scalar(Type::u32, b_.CreateZExt(b_.CreateBitCast(stored, bits), b_.getInt32Ty()), address,
                is_of_group(s));
