@@ -90,8 +90,9 @@ Program parse_program(std::string_view text) {
 
 Code::Code(const std::string& text) : Code(parse_program(text)) {}
 
-Code::Code(Program program) : program_(std::move(program)), scratch_(partials_offset + ir::reduce_bytes) {
-  object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), host_target());
+Code::Code(Program program, const codegen::Target& target)
+    : program_(std::move(program)), scratch_(partials_offset + ir::reduce_bytes) {
+  object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), target);
   load();
 }
 

@@ -36,7 +36,7 @@ Program parse_program(std::string_view text);
 class Code {
  public:
   explicit Code(const std::string& text);
-  explicit Code(Program program);
+  explicit Code(Program program, const codegen::Target& target = host_target());
   ~Code();
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;

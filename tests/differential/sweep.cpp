@@ -321,8 +321,9 @@ int sweep(const Options& options) {
   sweep.run(seeds);
   std::vector<Aim> missing = sweep.coverage.missing(pairs.cpu, pairs.gpu);
   std::uint64_t beyond = options.first + options.kernels;
-  for (int round = 0; round < 4 && options.complete && !missing.empty() && !sweep.late(); ++round) {
-    constexpr std::uint64_t each = 8;
+  // Most pairs are met by the first kernel that aims at them.
+  for (std::uint64_t each = 2; each <= 32 && options.complete && !missing.empty() && !sweep.late();
+       each *= 2) {
     sweep.run(seeds_for(missing, pairs, beyond, each));
     beyond += each * pairs.all.size() * 2;
     missing = sweep.coverage.missing(pairs.cpu, pairs.gpu);

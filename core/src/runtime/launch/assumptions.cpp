@@ -58,22 +58,24 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
   return true;
 }
 
-codegen::LaunchAssumptions usual_assumptions(const ProgramState& program,
-                                             const DeviceState& device) noexcept {
+codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, bool cpu) noexcept {
   // Most code for CPUs is the same for all launches. Merged or concurrent loops and private counters are not.
-  if (device.info.kind == DeviceKind::cpu)
-    return {.no_alias = program.merges || program.counts || program.concurrent};
+  if (cpu) {
+    const bool differs = program.merges || program.counts || program.concurrent;
+    return {.no_alias = differs, .index32 = differs};
+  }
   // Arrays use WEIR_MEMORY_DEVICE memory, unless they borrow it, and are used on their own device only.
   // Pinned memory of the pool takes part in copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
 LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
-  LaunchVariant variant{usual_assumptions(program, device)};
+  const bool cpu = device.info.kind == DeviceKind::cpu;
+  LaunchVariant variant{usual_assumptions(program, cpu)};
   codegen::LaunchAssumptions& assumptions = variant.assumptions;
   const passes::Plan& plan = *program.plan;
   bool same = true;  // in all repetitions
-  variant.phases = program.has_phases;
+  variant.phases = program.may_have_phases;
   std::uint64_t operations = 0;
   const bool may_cooperate = detail::may_cooperate(program, device);
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -95,12 +97,11 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     assumptions.index32 = assumptions.index32 && space.index32;
     variant.phases = variant.phases && fits_a_phase(device, planned, space, operations);
   }
-  if (variant.cooperative) variant.phases = false;
+  variant.phases = variant.phases && !variant.cooperative && has_phases(program);
   if (variant.phases) {
     values.forget();
     values.phase_operations = operations;
   }
-  const bool cpu = device.info.kind == DeviceKind::cpu;
   // One thread runs a tiny launch, and the comparison of its arguments would take longer than it gains.
   const bool concurrent =
       program.concurrent && !(variant.phases && values.phase_operations < 4 * operations_per_cpu_block);
@@ -123,7 +124,7 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     }
   }
   if (cpu)
-    assumptions = {.no_alias = assumptions.no_alias};
+    assumptions.aligned = assumptions.device_local = false;
   else
     assumptions.aligned = unaligned % access_bytes == 0;
   return variant;

@@ -108,7 +108,7 @@ void check_form(const ProgramState& program, std::span<const LaunchArgument> arg
 /// True if an array whose elements have `components` scalars meets codegen::LaunchAssumptions::index32.
 bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept;
 /// The assumptions that most launches meet; used for compilation ahead of a first launch.
-codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const DeviceState& device) noexcept;
+codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, bool cpu) noexcept;
 /// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
 LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values);

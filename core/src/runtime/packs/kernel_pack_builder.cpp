@@ -42,10 +42,7 @@ bool is_for_cpu(const PackContents::Target& target) {
 std::vector<std::uint32_t> sets_for(const detail::ProgramState& program, const PackContents::Target& target,
                                     const std::vector<std::uint32_t>& wanted) {
   constexpr std::uint32_t all = codegen::LaunchAssumptions::sets - 1;
-  // As choose_variant does it.
-  std::uint32_t used = all;
-  if (is_for_cpu(target))
-    used = codegen::LaunchAssumptions{.no_alias = program.merges || program.counts}.number();
+  const std::uint32_t used = detail::usual_assumptions(program, is_for_cpu(target)).number();
   std::vector<std::uint32_t> sets;
   for (const std::uint32_t set : wanted.empty() ? std::vector{all} : wanted)
     if (const std::uint32_t kept = set & used; kept && std::ranges::find(sets, kept) == sets.end())

@@ -418,10 +418,10 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, co
 
 void compile_usual_variants(ProgramState& program, DeviceState& device) {
   for_each_part(program, [&](ProgramState& part) {
-    const codegen::LaunchAssumptions usual = usual_assumptions(part, device);
+    const codegen::LaunchAssumptions usual = usual_assumptions(part, device.info.kind == DeviceKind::cpu);
     compiled_for(part, device, {usual});
     if (may_share_index(part, device.info.kind == DeviceKind::cpu)) compiled_for(part, device, {usual, true});
-    if (part.has_phases) compiled_for(part, device, {usual, false, true});
+    if (has_phases(part)) compiled_for(part, device, {usual, false, true});
     if (may_cooperate(part, device)) compiled_for(part, device, {usual, false, false, true});
   });
 }

@@ -121,7 +121,7 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
 
 /// The assumptions that most launches on a device of that format meet.
 codegen::LaunchAssumptions usual_for(const std::string& format) {
-  if (format.starts_with("elf")) return {.no_alias = true};
+  if (format.starts_with("elf")) return {.no_alias = true, .index32 = true};
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 

@@ -137,10 +137,8 @@ void prepare_fusion(ProgramState& program) {
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
   // Lines of prints would be in the order of the phases.
-  if (allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases)
-    program.has_phases =
-        passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
-        !program.plan->repeats.empty();
+  program.may_have_phases =
+      allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases;
   const bool concurrency = allowed == Fusion::shared_index && !program.kernel->options.no_concurrency;
   const auto plan_with = [&](Fusion fusion) {
     return passes::make_plan(
@@ -173,6 +171,17 @@ void prepare_fusion(ProgramState& program) {
         return is_over_one_space(planned) || rows_in(planned, *program.kernel) <= rows_without_conflict ||
                halves_traffic(planned, *program.plan);
       });
+}
+
+bool has_phases(const ProgramState& program) {
+  if (!program.may_have_phases) return false;
+  if (const signed char found = program.phases_found.load(std::memory_order_relaxed); found >= 0)
+    return found;
+  const bool found =
+      !program.plan->repeats.empty() ||
+      passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < program.plan->tasks.size();
+  program.phases_found.store(found, std::memory_order_relaxed);
+  return found;
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
@@ -249,7 +258,7 @@ std::vector<LaunchVariant> variants_with(const ProgramState& program,
     variants.push_back({assumptions, true});
     if (cooperates) variants.push_back({assumptions, true, false, true});
   }
-  if (program.has_phases) variants.push_back({assumptions, false, true});
+  if (has_phases(program)) variants.push_back({assumptions, false, true});
   return variants;
 }
 

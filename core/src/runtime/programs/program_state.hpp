@@ -133,7 +133,9 @@ struct ProgramState {
   std::shared_ptr<const passes::Plan> same_plan, shared_plan;
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
   bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
-  bool has_phases = false;               ///< launches over few iterations take the plan with phases
+  bool may_have_phases = false;          ///< has_phases() finds out
+  mutable std::atomic<signed char> phases_found{
+      -1};                               ///< the result of has_phases(), -1 before its first call
   bool cooperates = false;               ///< launches over many iterations may take cooperative tasks
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
@@ -182,6 +184,9 @@ std::string format_assumptions(std::uint32_t assumptions);
 void prepare_fusion(ProgramState& program);
 /// Whether loops are merged also where that does not pay on CPUs: with WEIR_FUSION=always, for tests.
 bool merges_always();
+/// Whether launches over few iterations take a plan with phases. The first call makes such a plan, so a
+/// program whose loops are all long never pays for it.
+bool has_phases(const ProgramState& program);
 /// The plan in which every loop is a task.
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes);
 /// The plan for launches of that variant; the separate one where nothing can be merged.
