@@ -152,7 +152,7 @@ TEST(Suite, FindsTheFaultsOfCooperativeLaunches) {
   const std::string config = testing::TempDir() + "weir_two_units_" + std::to_string(getpid()) + ".json";
   std::ofstream(config) << R"({"devices": [{"arch": "gfx90a", "compute_units": 2, "memory_mib": 4096}]})";
   const auto run = [&](const std::string& mutant) {
-    return judge(WEIR_MUTANT_MANIFEST, "--patience 1 --filter Cooperative",
+    return judge(WEIR_MUTANT_MANIFEST, "--patience 1 --timeout 15 --filter Cooperative",
                  "WEIR_MUTANT=" + mutant +
                      " WEIR_MUTANT_OF=" WEIR_AMDGPU_DRIVER " WEIR_AMDGPU_LIBRARY=" WEIR_HIPSIM
                      " HIPSIM_CONFIG=" +
