@@ -296,51 +296,35 @@ class BothKernels {
   mutable std::optional<RiverKernels> without_regions_;
 };
 
-/// Compiles kernels on the first rank, whose code the others find: ready, or in the cache.
-class Compilation {
- public:
-  /// Begins in the background, while the rank reads its land.
-  Compilation(const RiverKernels& kernels, const Device& device, const Ranks& ranks)
-      : kernels_(kernels), device_(device), ranks_(ranks) {
-    if (ranks.first()) all_ = kernels.prepare(device);
-  }
-
-  /// Waits for all of it, and returns the seconds since it began.
-  double wait(std::ostream& log, bool terminal) {
-    for (const bool turn : {true, false}) {
-      if (ranks_.first() == turn) {
-        if (!turn) all_ = kernels_.prepare(device_);
-        Progress progress(log, terminal, "compiling", std::ssize(all_));
-        for (std::size_t ready = 0; ready < all_.size(); ++ready) {
-          // A line for each tenth would be too much for the seconds that this takes.
-          if (terminal && turn) progress.show(static_cast<std::int64_t>(ready), seconds_since(start_));
-          all_[ready].wait();
-        }
-        if (terminal && turn) progress.show(std::ssize(all_), seconds_since(start_));
+/// Compiles on the first rank, whose code the others find: ready, or in the cache. Returns the seconds.
+double prepare(const RiverKernels& kernels, const Device& device, const Ranks& ranks, std::ostream& log,
+               bool terminal) {
+  const Clock::time_point start = Clock::now();
+  for (const bool turn : {true, false}) {
+    if (ranks.first() == turn) {
+      const std::vector<Preparation> all = kernels.prepare(device);
+      Progress progress(log, terminal, "compiling", std::ssize(all));
+      for (std::size_t ready = 0; ready < all.size(); ++ready) {
+        // A line for each tenth would be too much for the seconds that this takes.
+        if (terminal && turn) progress.show(static_cast<std::int64_t>(ready), seconds_since(start));
+        all[ready].wait();
       }
-      ranks_.meet();
+      if (terminal && turn) progress.show(std::ssize(all), seconds_since(start));
     }
-    return seconds_since(start_);
+    ranks.meet();
   }
-
- private:
-  const RiverKernels& kernels_;
-  const Device& device_;
-  const Ranks& ranks_;
-  const Clock::time_point start_ = Clock::now();
-  std::vector<Preparation> all_;
-};
+  return seconds_since(start);
+}
 
 RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, const Device& device,
                      const Communicator* world, std::ostream& log, bool terminal) {
   const Stream stream = device.create_stream();
   const CurrentStream current(stream);
   const Ranks ranks = world ? Ranks(*world, stream) : Ranks();
-  Compilation compilation(kernels.with_regions, device, ranks);
   const Land land = prepare_land(options, ranks, log);
   if (ranks.first()) make_folder(options.out);
 
-  const double compiling = compilation.wait(log, terminal);
+  const double compiling = prepare(kernels.with_regions, device, ranks, log, terminal);
   log << "device    " << device.name() << " (" << device.info().name << "), "
       << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks over " + ranks.world().name() + ", ")
       << kernels.with_regions.loops() << " loops per step, compiled in " << short_number(compiling) << " s\n"
@@ -363,7 +347,7 @@ RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, co
   log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end, ranks) << std::dec
       << std::setfill(' ') << ", a hash of all fields\n";
   const RiverKernels& without_regions = kernels.without_regions();
-  Compilation(without_regions, device, ranks).wait(log, terminal);
+  prepare(without_regions, device, ranks, log, terminal);
   compare(device, land.wet, options, end, stream, {&without_regions, &kernels.with_regions}, ranks, report);
   log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
       << short_number(report.steps_per_second_off) << " without, "

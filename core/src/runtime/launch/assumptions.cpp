@@ -60,9 +60,10 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
 
 codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, bool cpu) noexcept {
   // Most code for CPUs is the same for all launches. Merged or concurrent loops and private counters are not.
+  // Only plans with the former look at the sizes.
   if (cpu) {
-    const bool differs = program.merges || program.counts || program.concurrent;
-    return {.no_alias = differs, .index32 = differs};
+    const bool planned_anew = program.merges || program.concurrent;
+    return {.no_alias = planned_anew || program.counts, .index32 = planned_anew && program.has_known_spaces};
   }
   // Arrays use WEIR_MEMORY_DEVICE memory, unless they borrow it, and are used on their own device only.
   // Pinned memory of the pool takes part in copies only.

@@ -42,10 +42,14 @@ bool is_for_cpu(const PackContents::Target& target) {
 std::vector<std::uint32_t> sets_for(const detail::ProgramState& program, const PackContents::Target& target,
                                     const std::vector<std::uint32_t>& wanted) {
   constexpr std::uint32_t all = codegen::LaunchAssumptions::sets - 1;
-  const std::uint32_t used = detail::usual_assumptions(program, is_for_cpu(target)).number();
+  const bool cpu = is_for_cpu(target);
+  const std::uint32_t used = detail::usual_assumptions(program, cpu).number();
+  constexpr std::uint32_t no_alias = codegen::LaunchAssumptions{.no_alias = true}.number();
   std::vector<std::uint32_t> sets;
   for (const std::uint32_t set : wanted.empty() ? std::vector{all} : wanted)
-    if (const std::uint32_t kept = set & used; kept && std::ranges::find(sets, kept) == sets.end())
+    // Code for CPUs relies on no_alias alone; the usual set decides which loops are merged.
+    if (const std::uint32_t kept = cpu ? (set & no_alias ? used : 0) : set & used;
+        kept && std::ranges::find(sets, kept) == sets.end())
       sets.push_back(kept);
   sets.push_back(0);
   return sets;

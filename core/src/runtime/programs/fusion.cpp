@@ -64,6 +64,22 @@ void widen_scratch(ProgramState& program, std::uint32_t bytes) {
   program.plan = std::move(wider);
 }
 
+/// Whether the host computes the bounds of all loops before the launch, the same in each repetition.
+bool knows_spaces(const passes::Plan& plan) {
+  const auto is_known = [](const passes::LoopBounds& bounds) {
+    for (std::uint8_t d = 0; d < bounds.rank; ++d)
+      if (bounds.low[d].kind == passes::HostBound::Kind::device ||
+          bounds.high[d].kind == passes::HostBound::Kind::device)
+        return false;
+    return !bounds.vary();
+  };
+  return std::ranges::all_of(plan.tasks, [&](const passes::PlannedTask& planned) {
+    return is_known(planned) && std::ranges::all_of(planned.phases, [&](const passes::PlannedLoop& loop) {
+             return is_known(loop.bounds);
+           });
+  });
+}
+
 /// Whether the loops of a task are all over its own space. Merging them loses nothing.
 bool is_over_one_space(const passes::PlannedTask& planned) {
   return std::ranges::all_of(
@@ -136,6 +152,7 @@ void prepare_fusion(ProgramState& program) {
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
+  program.has_known_spaces = knows_spaces(*program.plan);
   // Lines of prints would be in the order of the phases.
   program.may_have_phases =
       allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases;

@@ -133,6 +133,7 @@ struct ProgramState {
   std::shared_ptr<const passes::Plan> same_plan, shared_plan;
   bool shares_on_cpus = false;           ///< launches on CPUs may take `shared_plan`, too
   bool shares_conflicting_rows = false;  ///< also where the rows of all arrays conflict in caches
+  bool has_known_spaces = false;         ///< a launch's arguments determine the spaces of all loops
   bool may_have_phases = false;          ///< has_phases() finds out
   mutable std::atomic<signed char> phases_found{
       -1};                               ///< the result of has_phases(), -1 before its first call
