@@ -289,7 +289,9 @@ class Sweep {
   Clock::time_point began_ = Clock::now();
 };
 
-std::vector<std::uint64_t> seeds_for(const std::vector<Aim>& missing, const Pairs& pairs,
+/// `each` seeds from `beyond` on for each missing pair, and many for reductions, whose kind and type are
+/// random.
+std::vector<std::uint64_t> seeds_for(const std::vector<Aim>& missing, bool reductions, const Pairs& pairs,
                                      std::uint64_t beyond, std::uint64_t each) {
   std::vector<std::uint64_t> seeds;
   const auto add = [&](std::uint64_t count, const auto& fits) {
@@ -303,6 +305,11 @@ std::vector<std::uint64_t> seeds_for(const std::vector<Aim>& missing, const Pair
   if (std::any_of(missing.begin(), missing.end(), is_rare)) add(2, is_rare);
   for (const Aim& aim : missing)
     if (!is_rare(aim)) add(each, [&](const Aim& of) { return of.row == aim.row && of.kind == aim.kind; });
+  if (reductions)
+    add(16 * each, [](const Aim& aim) {
+      return aim.row == Row::cpu_reduce || aim.row == Row::cpu_reduce_vector || aim.row == Row::gpu_reduce ||
+             aim.row == Row::gpu_reduce_strips;
+    });
   return seeds;
 }
 
@@ -321,14 +328,15 @@ int sweep(const Options& options) {
   sweep.run(seeds);
   std::vector<Aim> missing = sweep.coverage.missing(pairs.cpu, pairs.gpu);
   std::uint64_t beyond = options.first + options.kernels;
+  std::vector<std::string> reductions = sweep.coverage.missing_reductions(pairs.cpu, pairs.gpu);
   // Most pairs are met by the first kernel that aims at them.
-  for (std::uint64_t each = 2; each <= 32 && options.complete && !missing.empty() && !sweep.late();
-       each *= 2) {
-    sweep.run(seeds_for(missing, pairs, beyond, each));
+  for (std::uint64_t each = 2; each <= 32 && options.complete && !sweep.late(); each *= 2) {
+    if (missing.empty() && reductions.empty()) break;
+    sweep.run(seeds_for(missing, !reductions.empty(), pairs, beyond, each));
     beyond += each * pairs.all.size() * 2;
     missing = sweep.coverage.missing(pairs.cpu, pairs.gpu);
+    reductions = sweep.coverage.missing_reductions(pairs.cpu, pairs.gpu);
   }
-  const std::vector<std::string> reductions = sweep.coverage.missing_reductions(pairs.cpu, pairs.gpu);
   if (options.complete) {
     for (const Aim& aim : missing) std::cout << "not met: " << describe(aim) << "\n";
     for (const std::string& reduction : reductions) std::cout << "not met: " << reduction << "\n";
