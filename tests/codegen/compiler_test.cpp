@@ -8,6 +8,7 @@
 
 #include "harness.hpp"
 #include "ir/parser.hpp"
+#include "occurrences.hpp"
 
 namespace weir::test {
 namespace {
@@ -45,17 +46,11 @@ std::string map(const std::string& function, const std::string& type) {
          type + "\n    %r = math." + function + " %v : " + type + "\n    store @x[%i], %r\n  }\n}\n";
 }
 
-std::size_t count(const std::string& text, const std::string& what) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 TEST(Vectorising, RowsOfAStencilAreVectorCodeWithoutAliasChecks) {
   const std::string text = emit(stencil, "llvm-opt");
   EXPECT_THAT(text, HasSubstr("x float> "));
-  EXPECT_GE(count(text, "store <"), 1u);
-  EXPECT_EQ(count(text, "memcheck"), 0u);
+  EXPECT_GE(occurrences(text, "store <"), 1u);
+  EXPECT_EQ(occurrences(text, "memcheck"), 0u);
 }
 
 // A loop over the rows of an array reads with a stride that only the launch knows.
@@ -80,8 +75,8 @@ param @y: array<f32, 1>
 }
 )",
                                 "llvm-opt");
-  EXPECT_GE(count(text, "store <"), 1u);
-  EXPECT_EQ(count(text, "ident.check"), 0u);
+  EXPECT_GE(occurrences(text, "store <"), 1u);
+  EXPECT_EQ(occurrences(text, "ident.check"), 0u);
 }
 
 TEST(Vectorising, TransposedStoresAndNarrowElementsAreScalarCode) {
@@ -93,8 +88,8 @@ TEST(Vectorising, TransposedStoresAndNarrowElementsAreScalarCode) {
                     "], %s\n  }\n}\n",
                 "llvm-opt");
   };
-  EXPECT_EQ(count(transposed("f32", "%i, %j", "%j, %i"), "vector.body"), 0u);
-  EXPECT_EQ(count(transposed("u8", "%j, %i", "%i, %j"), "vector.body"), 0u);
+  EXPECT_EQ(occurrences(transposed("f32", "%i, %j", "%j, %i"), "vector.body"), 0u);
+  EXPECT_EQ(occurrences(transposed("u8", "%j, %i", "%i, %j"), "vector.body"), 0u);
 }
 
 /// Adds up the rows of an array.
@@ -113,8 +108,8 @@ std::string sum_of_rows(int rows) {
 
 // The row of @y is one more stream.
 TEST(Prefetching, IsForLoopsOverMoreStreamsThanHardwareFollows) {
-  EXPECT_EQ(count(emit(sum_of_rows(40), "llvm-opt"), "call void @llvm.prefetch"), 41u);
-  EXPECT_EQ(count(emit(sum_of_rows(20), "llvm-opt"), "call void @llvm.prefetch"), 0u);
+  EXPECT_EQ(occurrences(emit(sum_of_rows(40), "llvm-opt"), "call void @llvm.prefetch"), 41u);
+  EXPECT_EQ(occurrences(emit(sum_of_rows(20), "llvm-opt"), "call void @llvm.prefetch"), 0u);
 }
 
 TEST(Vectorising, LocalsOfAnIterationBecomeRegisters) {
@@ -144,8 +139,8 @@ param @x: array<f32, 1>
 }
 )",
                                 "llvm-opt");
-  EXPECT_EQ(count(text, "alloca"), 0u);
-  EXPECT_GE(count(text, "fdiv <"), 1u);
+  EXPECT_EQ(occurrences(text, "alloca"), 0u);
+  EXPECT_GE(occurrences(text, "fdiv <"), 1u);
 }
 
 class VectorMath : public testing::TestWithParam<std::pair<const char*, const char*>> {};
@@ -153,7 +148,7 @@ class VectorMath : public testing::TestWithParam<std::pair<const char*, const ch
 TEST_P(VectorMath, BecomesVectorCode) {
   const auto [function, type] = GetParam();
   const std::string text = emit(map(function, type), "llvm-opt");
-  EXPECT_GE(count(text, "store <"), 1u) << function << " " << type;
+  EXPECT_GE(occurrences(text, "store <"), 1u) << function << " " << type;
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
@@ -178,7 +173,7 @@ param @x: array<f32, 1>
 }
 )",
                                 "llvm-opt");
-  EXPECT_GE(count(text, "fadd <"), 1u);
+  EXPECT_GE(occurrences(text, "fadd <"), 1u);
 }
 
 TEST(Vectorising, StopsBeforeBodiesOfThousandsOfOperations) {
@@ -194,8 +189,8 @@ TEST(Vectorising, StopsBeforeBodiesOfThousandsOfOperations) {
            "  parallel (%i) in (%zero to %n) {\n" +
            body + "    store @x[%i], %v" + std::to_string(length - 1) + "\n  }\n}\n";
   };
-  EXPECT_GE(count(emit(chain(1000), "llvm-opt"), "store <"), 1u);
-  EXPECT_EQ(count(emit(chain(5000), "llvm-opt"), "store <"), 0u);
+  EXPECT_GE(occurrences(emit(chain(1000), "llvm-opt"), "store <"), 1u);
+  EXPECT_EQ(occurrences(emit(chain(5000), "llvm-opt"), "store <"), 0u);
 }
 
 TEST(Compiler, NamesTheSymbolsOfTheTasksInOrder) {
@@ -242,7 +237,7 @@ TEST(Compiler, GeneratesForAnotherProcessor) {
       weir_codegen(weir_codegen_abi)
           ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
   EXPECT_THAT(text, HasSubstr("ymm"));
-  EXPECT_EQ(count(text, "zmm"), 0u);
+  EXPECT_EQ(occurrences(text, "zmm"), 0u);
 }
 
 TEST(Compiler, MathWithoutAvx512HasTheSameSourceAndNoCalls) {
@@ -250,7 +245,7 @@ TEST(Compiler, MathWithoutAvx512HasTheSameSourceAndNoCalls) {
   const std::string text =
       weir_codegen(weir_codegen_abi)
           ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
-  EXPECT_EQ(count(text, "call"), 0u);
+  EXPECT_EQ(occurrences(text, "call"), 0u);
 }
 
 TEST(Compiler, AnswersOnlyToItsOwnInterface) {

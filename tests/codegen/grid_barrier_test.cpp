@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.hpp"
 #include "ir/parser.hpp"
+#include "occurrences.hpp"
 #include "passes/plan.hpp"
 
 namespace weir::test {
@@ -65,11 +66,7 @@ struct Code {
   Lowering lowering;
   std::uint32_t block;
 
-  std::size_t count(std::string_view what) const {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-    return n;
-  }
+  std::size_t count(std::string_view what) const { return occurrences(text, what); }
 };
 
 /// The task of the repetition.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness.hpp"
+#include "occurrences.hpp"
 
 namespace weir::test {
 namespace {
@@ -445,12 +446,6 @@ param @y: array<f32, 1>
   EXPECT_THAT(code, testing::Not(testing::HasSubstr("vector.memcheck:")));
 }
 
-std::size_t count_of(const std::string& text, const std::string& what) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
 TEST(SeparateArrays, AreReadOnceBeforeAndAfterStoresToOthers) {
   const Program program = parse_program(R"(weir-ir 1
 kernel "k"
@@ -472,8 +467,8 @@ param @z: array<f32, 1>
 )");
   for (const char* processor : {"x86-64-v3", "x86-64-v4"}) {
     const std::string code = emitted(program, processor, "", "llvm-opt");
-    EXPECT_GT(count_of(code, "load <"), 0u);
-    EXPECT_EQ(2 * count_of(code, "load <"), count_of(code, "store <")) << code;
+    EXPECT_GT(occurrences(code, "load <"), 0u);
+    EXPECT_EQ(2 * occurrences(code, "load <"), occurrences(code, "store <")) << code;
   }
 }
 

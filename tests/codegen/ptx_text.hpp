@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.hpp"
 #include "ir/parser.hpp"
+#include "occurrences.hpp"
 #include "passes/plan.hpp"
 
 namespace weir::test {
@@ -27,11 +28,7 @@ struct Ptx {
     const std::size_t begin = text.find(".entry " + task(i).name);
     return text.substr(begin, text.find("\n}", begin) - begin);
   }
-  std::size_t count(std::string_view what) const {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-    return n;
-  }
+  std::size_t count(std::string_view what) const { return occurrences(text, what); }
 };
 
 inline Ptx compile(const std::string& text, const codegen::LaunchAssumptions& assumptions = nothing,

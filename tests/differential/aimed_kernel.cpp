@@ -45,10 +45,6 @@ Needs needs_of(Row row) {
   }
 }
 
-bool is_reduction(Row row) {
-  return row == Row::cpu_reduce || row == Row::cpu_reduce_vector || row == Row::gpu_reduce ||
-         row == Row::gpu_reduce_strips;
-}
 bool is_between_loops(Row row) {
   return row == Row::cpu_serial || row == Row::gpu_serial || row == Row::cpu_reduce_final ||
          row == Row::gpu_reduce_final;

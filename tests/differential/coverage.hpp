@@ -72,6 +72,10 @@ inline bool is_grid_row(Row row) noexcept {
 inline bool is_gpu_row(Row row) noexcept {
   return row >= Row::gpu_serial;
 }
+inline bool is_reduction(Row row) noexcept {
+  return row == Row::cpu_reduce || row == Row::cpu_reduce_vector || row == Row::gpu_reduce ||
+         row == Row::gpu_reduce_strips;
+}
 /// Kernels with such code take seconds. Each of them has all kinds, so few are made.
 inline bool is_rare_row(Row row) noexcept {
   return row == Row::gpu_long_body;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "coverage.hpp"
+#include "occurrences.hpp"
 
 namespace weir::test {
 namespace {
@@ -33,12 +34,6 @@ Output random_kernels(const std::string& arguments) {
   return run;
 }
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
-  return found;
-}
-
 // proves R38: on this processor each pair of lowering path and statement kind, and each reduction of each
 // type, occurs in a kernel whose results equal the interpreter's
 TEST(RandomKernels, MeetEveryPairOfPathAndStatement) {
@@ -55,7 +50,7 @@ TEST(RandomKernels, ReportEveryPairThatNoKernelMet) {
   EXPECT_EQ(pairs, aims(true, false).size());
   const Output run = random_kernels("--kernels 1 --seconds 0 --complete");
   EXPECT_EQ(run.status, 1) << run.printed;
-  EXPECT_EQ(count(run.printed, "not met: "), pairs + none.missing_reductions(true, false).size());
+  EXPECT_EQ(occurrences(run.printed, "not met: "), pairs + none.missing_reductions(true, false).size());
   EXPECT_THAT(run.printed, HasSubstr(" 0 of " + std::to_string(pairs) + " pairs met"));
 }
 

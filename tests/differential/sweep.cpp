@@ -305,11 +305,7 @@ std::vector<std::uint64_t> seeds_for(const std::vector<Aim>& missing, bool reduc
   if (std::any_of(missing.begin(), missing.end(), is_rare)) add(2, is_rare);
   for (const Aim& aim : missing)
     if (!is_rare(aim)) add(each, [&](const Aim& of) { return of.row == aim.row && of.kind == aim.kind; });
-  if (reductions)
-    add(16 * each, [](const Aim& aim) {
-      return aim.row == Row::cpu_reduce || aim.row == Row::cpu_reduce_vector || aim.row == Row::gpu_reduce ||
-             aim.row == Row::gpu_reduce_strips;
-    });
+  if (reductions) add(16 * each, [](const Aim& aim) { return is_reduction(aim.row); });
   return seeds;
 }
 

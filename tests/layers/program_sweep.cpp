@@ -32,6 +32,7 @@
 #include <thread>
 #include <vector>
 
+#include "occurrences.hpp"
 #include "on_threads.hpp"
 #include "support/every_call.hpp"
 #include "support/program_run.hpp"
@@ -48,12 +49,6 @@ struct Destroyer {
 constexpr Destroyer destroyers[] = {{"stream_destroy", "stream"},  {"event_destroy", "event"},
                                     {"memory_free", "allocation"}, {"memory_free_async", "allocation"},
                                     {"module_unload", "module"},   {"graph_destroy", "graph"}};
-
-std::size_t occurrences(std::string_view text, std::string_view of) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(of, at)) != text.npos; at += of.size()) ++count;
-  return count;
-}
 
 /// Calls body(0) to body(count - 1) on `threads` threads; stops at the first exception.
 void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t)>& body) {

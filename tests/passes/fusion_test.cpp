@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "occurrences.hpp"
 #include "plans.hpp"
 
 namespace weir::test {
@@ -70,12 +71,6 @@ TEST(Fusion, AStoreUnderAConditionDoesNotReplaceTheLoad) {
   const passes::Plan p = passes::make_plan(whole, 8, {passes::Fusion::same_space, usual});
   ASSERT_THAT(shape(p), ElementsAre("loop"));
   EXPECT_THAT(task_text(whole, p.tasks.at(0)), HasSubstr("load @y"));
-}
-
-std::size_t occurrences(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
-  return count;
 }
 
 /// The only task of the merged kernel, as text.

@@ -65,8 +65,7 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
   LoopSpace space;
   bool empty = false;
   for (std::uint8_t d = 0; d < loop.rank; ++d) {
-    if (loop.low[d].kind == passes::HostBound::Kind::device ||
-        loop.high[d].kind == passes::HostBound::Kind::device) {
+    if (!has_host_bounds(loop, d)) {
       space.known = space.index32 = false;
       continue;
     }

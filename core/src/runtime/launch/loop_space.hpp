@@ -19,6 +19,12 @@ struct LoopSpace {
   bool index32 = true;      ///< meets codegen::LaunchAssumptions::index32; also true for empty loops
 };
 
+/// Whether the host can compute the loop's bounds in dimension `d` before the launch.
+inline bool has_host_bounds(const passes::LoopBounds& loop, std::uint8_t d) noexcept {
+  using Kind = passes::HostBound::Kind;
+  return loop.low[d].kind != Kind::device && loop.high[d].kind != Kind::device;
+}
+
 std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
                       const LaunchValues& values) noexcept;
 

@@ -68,9 +68,7 @@ void widen_scratch(ProgramState& program, std::uint32_t bytes) {
 bool knows_spaces(const passes::Plan& plan) {
   const auto is_known = [](const passes::LoopBounds& bounds) {
     for (std::uint8_t d = 0; d < bounds.rank; ++d)
-      if (bounds.low[d].kind == passes::HostBound::Kind::device ||
-          bounds.high[d].kind == passes::HostBound::Kind::device)
-        return false;
+      if (!has_host_bounds(bounds, d)) return false;
     return !bounds.vary();
   };
   return std::ranges::all_of(plan.tasks, [&](const passes::PlannedTask& planned) {

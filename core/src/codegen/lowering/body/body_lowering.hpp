@@ -2,6 +2,7 @@
 // Lowers the statements of one iteration, in order.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codegen/lowering/iteration.hpp"
@@ -31,12 +32,12 @@ class BodyLowering : private FunctionPart {
   // lower_memory.cpp
   llvm::Value* row_extent(std::uint32_t parameter, std::uint32_t dimension);
   llvm::Value* element_address(const ir::Statement& s, std::size_t operands);
-  llvm::Value* load_element(const ir::Statement& s);
-  void store_element(const ir::Statement& s);
-  llvm::LoadInst* load_memory(Type type, llvm::Value* address, bool independent);
-  llvm::Value* loaded_scalar(Type type, llvm::LoadInst* load);
-  llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent);
-  llvm::StoreInst* store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
+  /// `array`: the parameter of which an element is accessed.
+  llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent,
+                           std::optional<std::uint32_t> array = {});
+  void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent,
+                    std::optional<std::uint32_t> array = {});
+  void mark(llvm::Instruction& access, bool independent, std::optional<std::uint32_t> array);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
   llvm::Value* load_local(const ir::Statement& s);

@@ -52,39 +52,24 @@ Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operand
   return b_.CreateGEP(llvm::ArrayType::get(scalar, components), base, {offset, i64(s.component)}, "", flags);
 }
 
-llvm::LoadInst* BodyLowering::load_memory(Type type, Value* address, bool independent) {
+Value* BodyLowering::load_scalar(Type type, Value* address, bool independent,
+                                 std::optional<std::uint32_t> array) {
   llvm::LoadInst* load =
       b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
-  if (independent && it_.access_group)
-    load->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
-  return load;
-}
-
-Value* BodyLowering::loaded_scalar(Type type, llvm::LoadInst* load) {
+  mark(*load, independent, array);
   return type == Type::boolean ? b_.CreateICmpNE(load, b_.getInt8(0)) : static_cast<Value*>(load);
 }
 
-Value* BodyLowering::load_scalar(Type type, Value* address, bool independent) {
-  return loaded_scalar(type, load_memory(type, address, independent));
-}
-
-llvm::StoreInst* BodyLowering::store_scalar(Type type, Value* v, Value* address, bool independent) {
+void BodyLowering::store_scalar(Type type, Value* v, Value* address, bool independent,
+                                std::optional<std::uint32_t> array) {
   if (type == Type::boolean) v = b_.CreateZExt(v, b_.getInt8Ty());
-  llvm::StoreInst* store = b_.CreateAlignedStore(v, address, llvm::Align(size_of(type)));
+  mark(*b_.CreateAlignedStore(v, address, llvm::Align(size_of(type))), independent, array);
+}
+
+void BodyLowering::mark(llvm::Instruction& access, bool independent, std::optional<std::uint32_t> array) {
   if (independent && it_.access_group)
-    store->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
-  return store;
-}
-
-Value* BodyLowering::load_element(const ir::Statement& s) {
-  llvm::LoadInst* load = load_memory(s.type, element_address(s, s.operands.size()), true);
-  f_.arguments.mark_separate(s.index, *load);
-  return loaded_scalar(s.type, load);
-}
-
-void BodyLowering::store_element(const ir::Statement& s) {
-  Value* address = element_address(s, s.operands.size() - 1);
-  f_.arguments.mark_separate(s.index, *store_scalar(s.type, it_.value(s.operands.back()), address, true));
+    access.setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
+  if (array) f_.arguments.mark_separate(*array, access);
 }
 
 void BodyLowering::declare_local(const ir::Statement& s) {
@@ -128,10 +113,7 @@ void BodyLowering::store_local(const ir::Statement& s) {
   const Iteration::Local& local = it_.local(s.index);
   Value* address = local_address(s, s.operands.size() > 1);
   Value* stored = it_.value(s.operands.back());
-  if (!local.in_words) {
-    store_scalar(local.type, stored, address, is_of_group(s));
-    return;
-  }
+  if (!local.in_words) return store_scalar(local.type, stored, address, is_of_group(s));
   llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(local.type)));
   store_scalar(Type::u32, b_.CreateZExt(b_.CreateBitCast(stored, bits), b_.getInt32Ty()), address,
                is_of_group(s));

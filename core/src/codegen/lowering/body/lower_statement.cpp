@@ -20,9 +20,12 @@ void BodyLowering::lower(const ir::Block& block) {
 
 void BodyLowering::lower(const ir::Statement& s) {
   switch (s.op) {
-    case Op::store:
-      if (it_.stores) store_element(s);
+    case Op::store: {
+      if (!it_.stores) return;
+      Value* address = element_address(s, s.operands.size() - 1);
+      store_scalar(s.type, it_.value(s.operands.back()), address, true, s.index);
       return;
+    }
     case Op::local:
     case Op::shared:
       return declare_local(s);
@@ -121,7 +124,7 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
                                          {operand(2), operand(3), operand(4), operand(5)}, s.component);
     case Op::load:
       if (Value* staged = staged_ ? staged_->address(s) : nullptr) return load_scalar(s.type, staged, true);
-      return load_element(s);
+      return load_scalar(s.type, element_address(s, s.operands.size()), true, s.index);
     case Op::atomic:
     case Op::shared_atomic:
       return lower_atomic(s);
