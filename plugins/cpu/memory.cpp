@@ -157,7 +157,7 @@ weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
     const std::uint64_t size = allocation.size;                      // once submitted, it may be gone
     pending.fetch_add(size, std::memory_order_relaxed);
     try {
-      submit(stream, true, [&](Operation& operation) {
+      submit(stream, Weight::light, [&](Operation& operation) {
         operation.kind = Operation::Kind::release;
         operation.allocation = &allocation;
       });

@@ -29,7 +29,7 @@ Machine& machine() {
 void add_launch(std::size_t blocks, const KernelFunction& empty) {
   add({.name = "launch_and_wait_empty/" + std::to_string(blocks) + "_blocks",
        .bar = "at most 1.5x tbb::parallel_for",
-       .repeats = 2000,
+       .repeats = 20'000,  // milliseconds for a sample: the first wait after a pause wakes a thread
        .samples = 21,
        .ours =
            [blocks, empty] {

@@ -119,6 +119,42 @@ TEST(Idle, AHostThreadThatWaitsForAnEventSleeps) {
   expect_rest(processor_time() - before);
 }
 
+// Every wake-up takes a core from the work: a launch and wait of 262,144 elements took 68 microseconds on two
+// cores instead of 27.
+TEST(MediumLaunch, WakesNoWorkerIfTheHostWaits) {
+  constexpr std::uint64_t rounds = 1000;
+  Stream stream;
+  const auto run = [&](std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      stream.launch(kernels().spin, SpinArguments{30'000});
+      stream.synchronize();
+    }
+  };
+  run(100);  // the driver learns how long the kernel takes
+  const std::uint64_t before = sleeps_of_workers();
+  run(rounds);
+  EXPECT_LT(sleeps_of_workers() - before, rounds / 2);
+}
+
+TEST(MediumLaunch, RunsIfTheHostStopsWaiting) {
+  Stream stream;
+  std::uint32_t value = 0, expected = 0;
+  for (int i = 0; i < 200; ++i) {
+    stream.launch(kernels().spin, SpinArguments{30'000});
+    if (i < 100 || i % 10 == 0) {
+      stream.synchronize();
+      continue;
+    }
+    stream.launch(kernels().add, AddArguments{&value, 1}, 1);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    ++expected;
+    while (std::atomic_ref(value).load() != expected && std::chrono::steady_clock::now() < limit)
+      std::this_thread::yield();
+    ASSERT_EQ(std::atomic_ref(value).load(), expected) << "after launch " << i;
+  }
+  stream.synchronize();
+}
+
 TEST(TinyLaunch, RunsOnTheThreadThatWaitsForIt) {
   constexpr int rounds = 1000;
   Stream stream;

@@ -155,6 +155,12 @@ void add_helpers(Graph& graph) {
   }
 }
 
+Weight weight_of(const Graph& graph) noexcept {
+  const std::uint64_t ticks = graph.ticks.load(std::memory_order_relaxed);  // 0 when not known
+  if (ticks == 0 || ticks > medium_ticks) return Weight::heavy;
+  return ticks <= light_ticks ? Weight::light : Weight::medium;
+}
+
 }  // namespace
 
 void Graph::drop_reference() noexcept {
@@ -255,7 +261,7 @@ weir_result graph_launch(weir_graph handle, weir_stream stream_handle, weir_stat
     if (before && before != &stream && !before->reached(graph.last_mark)) {
       before->add_reference();
       try {
-        submit(stream, true, [&](Operation& operation) {
+        submit(stream, Weight::light, [&](Operation& operation) {
           operation.kind = Operation::Kind::wait;
           operation.wait = {before, graph.last_mark};
         });
@@ -264,8 +270,7 @@ weir_result graph_launch(weir_graph handle, weir_stream stream_handle, weir_stat
         throw;
       }
     }
-    const std::uint64_t ticks = graph.ticks.load(std::memory_order_relaxed);
-    submit(stream, ticks != 0 && ticks <= light_ticks, [&](Operation& operation) {
+    submit(stream, weight_of(graph), [&](Operation& operation) {
       operation.kind = Operation::Kind::graph;
       operation.graph = {&graph, ++graph.launched};
       graph.references.fetch_add(1, std::memory_order_relaxed);

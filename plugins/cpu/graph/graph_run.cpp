@@ -35,7 +35,7 @@ void call_helper(Graph& graph) noexcept {
     Graph::Helper& helper = graph.helpers[i];
     if (helper.called.exchange(true, std::memory_order_acq_rel)) continue;
     try {
-      submit(*helper.stream, false, [&](Operation& operation) {
+      submit(*helper.stream, Weight::heavy, [&](Operation& operation) {
         operation.kind = Operation::Kind::help;
         operation.help = {&graph, i};
         graph.references.fetch_add(1, std::memory_order_relaxed);

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t bytes_per_block = 512 * 1024;
 // Below this size a wake-up costs more than the work.
 constexpr std::uint64_t light_bytes = 64 * 1024;
+constexpr std::uint64_t medium_bytes = 4 * 1024 * 1024;  // half a millisecond of one core
 
 struct CopyArguments {
   std::byte* destination;
@@ -56,7 +57,10 @@ CopyWork work_of(weir_cpu_kernel function, const Arguments& arguments) {
 void submit_copy(Stream& stream, const CopyWork& work) {
   check_stream(stream);
   if (work.blocks == 0) return;
-  submit(stream, work.bytes <= light_bytes, [&](Operation& operation) {
+  const Weight weight = work.bytes <= light_bytes    ? Weight::light
+                        : work.bytes <= medium_bytes ? Weight::medium
+                                                     : Weight::heavy;
+  submit(stream, weight, [&](Operation& operation) {
     operation.kind = Operation::Kind::blocks;
     operation.owns_arguments = false;
     std::memcpy(operation.arguments, work.arguments, sizeof work.arguments);

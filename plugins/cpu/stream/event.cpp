@@ -79,7 +79,7 @@ weir_result event_record(weir_event event_handle, weir_stream stream_handle, wei
       if (event.timed) {  // an operation of the stream, even an idle one: later work may start after it
         std::uint64_t mark = 0;
         try {
-          submit(stream, true, [&](Operation& operation) {
+          submit(stream, Weight::light, [&](Operation& operation) {
             operation.kind = Operation::Kind::stamp;
             operation.stamp = {&event, generation};
             event.references.fetch_add(1, std::memory_order_relaxed);

@@ -19,7 +19,7 @@ namespace {
 
 // Only one in this many tiny launches is measured: reading the clock twice would take a large part of their
 // time.
-constexpr std::uint32_t measured_in = 8;
+constexpr std::uint32_t measured_in = 32;
 // Each core's share of the blocks is taken in this many runs, so that other threads can help a slow core.
 constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;
@@ -174,9 +174,10 @@ BlockWork work_of(Kernel& kernel, const weir_launch& launch, std::uint64_t block
           launch.dynamic_shared_bytes};
 }
 
-bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
+Weight weight_of(const Kernel& kernel, std::uint64_t blocks) noexcept {
   const bool known = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed) != 0;
-  return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
+  if (known ? kernel.cost.within(blocks, light_ticks) : blocks == 1) return Weight::light;
+  return kernel.cost.within(blocks, medium_ticks) ? Weight::medium : Weight::heavy;
 }
 
 /// Blocks that are expected to be tiny: runs them on this thread, in growing runs, until a measurement shows
@@ -185,13 +186,13 @@ bool run_tiny(const BlockWork& work) noexcept {
   if (work.blocks <= 2) return call_kernel(work, 0, work.blocks);
   const std::uint64_t began = __rdtsc();
   bool done = true;
-  std::uint64_t first = 0, count = 1;
+  std::uint64_t first = 0, count = std::max<std::uint64_t>(1, work.blocks / 16);
   while (first < work.blocks) {
     const std::uint64_t end = std::min(first + count, work.blocks);
     done = call_kernel(work, first, end) && done;
     count = end;
     first = end;
-    if (first + 1 < work.blocks && __rdtsc() - began > solo_ticks)
+    if (first + 1 < work.blocks && __rdtsc() - began > Scheduler::get().least_shared_ticks())
       return WorkSharing(work, first).run() && done;
   }
   return done;
@@ -201,7 +202,7 @@ bool run_tiny(const BlockWork& work) noexcept {
 
 bool run_blocks(const BlockWork& work) noexcept {
   Cost* const cost = work.cost;
-  const bool tiny = cost && cost->within(work.blocks, solo_ticks);
+  const bool tiny = cost && cost->within(work.blocks, Scheduler::get().least_shared_ticks());
   if (tiny) {
     const std::uint32_t unmeasured = cost->unmeasured.load(std::memory_order_relaxed);
     cost->unmeasured.store(unmeasured ? unmeasured - 1 : measured_in - 1, std::memory_order_relaxed);
@@ -248,7 +249,7 @@ weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, w
     std::unique_ptr<void, Delete> large;
     if (launch.argument_bytes > inline_argument_bytes)
       large.reset(::operator new (launch.argument_bytes, std::align_val_t{16}));
-    submit(stream, is_light(kernel, blocks), [&](Operation& operation) {
+    submit(stream, weight_of(kernel, blocks), [&](Operation& operation) {
       operation.kind = Operation::Kind::blocks;
       operation.owns_arguments = large != nullptr;
       void* arguments = large ? large.release() : operation.arguments;

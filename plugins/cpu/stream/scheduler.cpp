@@ -50,13 +50,16 @@ constexpr std::uint32_t sleeping = 1, signalled = 2;
 
 }  // namespace
 
-Announcement note_submitted(Stream& stream, bool light) {
+Announcement note_submitted(Stream& stream, Weight weight) {
   Announcement announcement;
-  if (stream.state == Stream::State::idle) {
-    stream.state = Stream::State::queued;
+  if (stream.state == Stream::State::idle) stream.state = Stream::State::queued;
+  const bool was_urgent = stream.urgent;
+  if (weight != Weight::light || stream.queued_operations > many_operations) {
+    stream.held = weight == Weight::medium && !was_urgent && stream.state == Stream::State::queued &&
+                  stream.queued_operations <= many_operations && Scheduler::get().may_hold_back(stream) &&
+                  stream.host_habit.expects_wait();
+    stream.urgent = !stream.held;
   }
-  bool was_urgent = stream.urgent;
-  if (!light || stream.queued_operations > many_operations) stream.urgent = true;
   if (stream.state != Stream::State::queued) return announcement;
   if (!stream.listed) {
     stream.listed = true;
@@ -82,14 +85,35 @@ void Scheduler::flush(Stream& stream) noexcept {
   {
     std::lock_guard lock(stream.mutex);
     wake = stream.state == Stream::State::queued && stream.first &&
-           (stream.first->kind != Operation::Kind::blocks ||
+           (stream.held || stream.first->kind != Operation::Kind::blocks ||
             (stream.first->work.cost && stream.first->work.cost->sixteenths_per_block.load() == 0));
   }
   if (wake) wake_worker();
 }
 
+// Another thread may change the answer at once. Then the ticker finds the work of this stream.
+bool Scheduler::may_hold_back(const Stream& stream) const noexcept {
+  if (!ticking_.load(std::memory_order_relaxed)) return false;  // a worker would be woken anyway
+  const Stream* const newest = inbox_.load(std::memory_order_acquire);
+  return draining_.load(std::memory_order_relaxed) == 0 && !ready_any_.load(std::memory_order_relaxed) &&
+         (!newest || (newest == &stream && !stream.next_in_list.load(std::memory_order_relaxed)));
+}
+
+// With the mutex of the stream held. When the stream is queued again, the rest of its work is not held back.
+void Scheduler::begin_running(Stream& stream, Claimant claimant) noexcept {
+  stream.state = Stream::State::running;
+  if (!stream.held) return;
+  stream.held = false;
+  stream.urgent = true;
+  if (claimant == Claimant::host)
+    stream.host_habit.waited();
+  else
+    stream.host_habit.stayed_away();
+}
+
 // Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The thread has
-// the default floating-point environment. The caller owns the stream and gives up the ownership. The streams that were resumed last are returned in `resumed`.
+// the default floating-point environment. The caller owns the stream and gives up the ownership. The streams
+// that were resumed last are returned in `resumed`.
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
   const bool takes_turns = limit == Stream::no_mark;
   const std::uint64_t began = takes_turns ? __rdtsc() : 0;
@@ -374,7 +398,7 @@ Scheduler::Claim Scheduler::claim_for(Stream& target, std::uint64_t mark) noexce
         // A single tiny operation is not counted: it ends too soon to matter, and the mark cannot be later.
         const bool counted = stream->taken || !is_one_tiny(stream->first);
         if (!counted || enter_draining()) {
-          stream->state = Stream::State::running;
+          begin_running(*stream, Claimant::host);
           if (!stream->taken) take_queue(*stream);  // while the mutex is held anyway
           return {stream, mark, counted};
         }

@@ -7,12 +7,16 @@
 // on several streams is not slowed by time slicing. A grid of several blocks is shared with oneTBB's threads
 // while cores are free.
 //
-// Starting. Work that is worth it (many blocks, or known to take long) puts its stream on the ready list and
-// wakes a worker. Tiny work only puts it on the list. A waiting host thread claims the stream itself, which
-// needs no hand-over between threads, or a worker without work takes it. Otherwise one idle worker, the
+// Starting. Heavy work (many blocks of unknown cost, or known to take long) puts its stream on the ready list
+// and wakes a worker. Light work only puts it on the list. A waiting host thread claims the stream itself,
+// which needs no hand-over between threads, or a worker without work takes it. Otherwise one idle worker, the
 // ticker, polls the list every 50 microseconds. While it finds nothing, because hosts run their work
 // themselves, the interval grows up to 400 microseconds. The ticker falls asleep after 2 idle milliseconds;
-// the next tiny work wakes it.
+// the next light work wakes it.
+//
+// Medium work in between is treated like light work if the ticker polls anyway, no other stream has work and
+// the stream's host thread usually waits soon (HostHabit). A worker would take a core from the work: the
+// system often wakes it on the core of the submitting thread, or on that of a helper.
 //
 // Waiting. A stream that waits for a mark of another parks as a waiter of that stream; no thread is blocked.
 // A waiting host thread follows the chain of parked streams from the stream that it waits for. It drains the
@@ -41,9 +45,17 @@ class Arena;
 
 // In time stamp ticks, of which about 3 make a nanosecond.
 inline constexpr std::uint64_t light_ticks = 30'000;  ///< shorter work is not worth waking a worker
-inline constexpr std::uint64_t solo_ticks = 6'000;    ///< shorter work ends before another core receives it
-inline constexpr std::uint64_t turn_ticks =
-    1'500'000;  ///< after this time a worker switches to other streams
+/// Longer work is worth it even if a host thread waits. About the ticker's longest interval.
+inline constexpr std::uint64_t medium_ticks = 1'500'000;
+inline constexpr std::uint64_t solo_ticks = 6'000;  ///< shorter work ends before another core receives it
+/// What is lost when two cores of a Xeon at 2.6 GHz share the blocks of a launch: the second core begins
+/// later, and loads what the first one wrote before.
+inline constexpr std::uint64_t sharing_ticks = 10'000;
+/// After this time a worker switches to other streams.
+inline constexpr std::uint64_t turn_ticks = 1'500'000;
+
+/// How long work takes compared with waking a worker; see "Starting" above.
+enum class Weight : std::uint8_t { light, medium, heavy };
 
 /// The actions of a submitting thread after it has released the stream's mutex. Bits, because a call returns
 /// three bools through memory, which costs more than a lock.
@@ -55,7 +67,7 @@ struct Announcement {
 };
 
 /// Accounts for one more operation. The stream's mutex must be held.
-Announcement note_submitted(Stream& stream, bool light);
+Announcement note_submitted(Stream& stream, Weight weight);
 
 /// Streams whose wait has ended; the thread that ended it continues with them or publishes them. Holds
 /// references.
@@ -66,7 +78,10 @@ struct Resumed {
 
 class Scheduler {
  public:
-  static Scheduler& get();
+  static Scheduler& get() {
+    static Scheduler* const scheduler = new Scheduler;
+    return *scheduler;
+  }
 
   /// Registers what the end of the process does with oneTBB, once. To be called when the driver is loaded:
   /// the handler must run before the destructors of oneTBB, which was loaded before.
@@ -76,6 +91,8 @@ class Scheduler {
   void start();
 
   unsigned threads() const noexcept { return threads_; }
+  /// Blocks that take less time on one core end later if all cores share them.
+  std::uint64_t least_shared_ticks() const noexcept { return least_shared_ticks_; }
   /// The number of cores on which no thread drains a stream.
   unsigned free_cores() const noexcept {
     unsigned draining = draining_.load(std::memory_order_seq_cst);
@@ -89,6 +106,9 @@ class Scheduler {
   bool others_wait() const noexcept { return work_listed(); }
 
   void announce(Stream& stream, Announcement announcement) noexcept;
+  /// Whether the ticker looks soon, and no other stream is known to have work. The stream's mutex must be
+  /// held.
+  bool may_hold_back(const Stream& stream) const noexcept;
   /// Makes a worker drain the stream now, if it was held back and is not known to be tiny.
   void flush(Stream& stream) noexcept;
   /// Blocks until `stream` reaches `mark`, helping where it can.
@@ -131,6 +151,8 @@ class Scheduler {
   }
   void publish_resumed(Resumed& resumed) noexcept;
   Claim claim_for(Stream& target, std::uint64_t mark) noexcept;
+  enum class Claimant : std::uint8_t { host, worker };
+  static void begin_running(Stream& stream, Claimant claimant) noexcept;
 
   // workers.cpp: the ready list, sleeping and waking
   static void begin_exit() noexcept;
@@ -149,6 +171,7 @@ class Scheduler {
   bool take_wake(std::int64_t nanoseconds) noexcept;
 
   const unsigned threads_;
+  const std::uint64_t least_shared_ticks_;
   Arena* const arena_;
   std::once_flag started_;
   inline static std::atomic<bool> exiting_{false};

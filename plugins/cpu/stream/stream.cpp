@@ -24,6 +24,7 @@ Stream& take_stream(Device& device) {
   stream.device = &device;
   stream.error.store(WEIR_OK, std::memory_order_relaxed);
   stream.abandoned = false;  // may be set from its earlier use
+  stream.host_habit = {};
   stream.references.store(1, std::memory_order_relaxed);
   return stream;
 }
@@ -141,7 +142,7 @@ weir_result stream_wait_event(weir_stream handle, weir_event event_handle, weir_
     }
     if (!other) return;  // no mark, already reached, or ordered by this stream
     try {
-      submit(stream, true, [&](Operation& operation) {
+      submit(stream, Weight::light, [&](Operation& operation) {
         operation.kind = Operation::Kind::wait;
         operation.wait = {other, mark};
       });
@@ -158,7 +159,7 @@ weir_result stream_host_callback(weir_stream handle, weir_host_callback callback
     Stream& stream = live<Stream>(handle, "stream");
     if (!callback) fail(WEIR_ERROR_INVALID, "callback is null; expected a function to call");
     Callbacks::get();  // created here, where a lack of memory can be reported, unlike in a worker
-    submit(stream, false, [&](Operation& operation) {
+    submit(stream, Weight::heavy, [&](Operation& operation) {
       operation.kind = Operation::Kind::callback;
       operation.callback = {callback, user};
     });

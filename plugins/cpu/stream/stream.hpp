@@ -5,6 +5,7 @@
 
 #include <oneapi/tbb/spin_mutex.h>
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 
@@ -22,6 +23,27 @@ struct Waiter {
   std::atomic<std::uint32_t>* signal = nullptr;  ///< otherwise signalled
 };
 
+/// Learns whether a host thread waits for a stream soon after it has submitted medium work. Guarded by the
+/// stream's mutex.
+class HostHabit {
+ public:
+  /// Whether the host is expected to wait. After a disappointment it is false for a while, which grows.
+  bool expects_wait() noexcept {
+    if (distrusted_ == 0) return true;
+    --distrusted_;
+    return false;
+  }
+  void waited() noexcept { last_distrust_ = 0; }
+  void stayed_away() noexcept {
+    last_distrust_ = last_distrust_ == 0 ? 16 : std::min<std::uint32_t>(2 * last_distrust_, 1024);
+    distrusted_ = last_distrust_;
+  }
+
+ private:
+  std::uint32_t distrusted_ = 0;     ///< submissions until the next trial
+  std::uint32_t last_distrust_ = 0;  ///< their number after the last disappointment
+};
+
 struct Stream : Object {
   static constexpr Kind object_kind = Kind::stream;
   static constexpr std::uint64_t no_mark = std::numeric_limits<std::uint64_t>::max();
@@ -37,12 +59,14 @@ struct Stream : Object {
   State state = State::idle;
   bool listed = false;     ///< in the ready list, possibly with nothing left to do
   bool urgent = false;     ///< has work that is worth a wake-up
+  bool held = false;       ///< queued medium work was held back for a host thread
   bool abandoned = false;  ///< destroyed before it was idle: the thread that ends its work drops a reference
   Operation* first = nullptr;
   Operation* last = nullptr;
   std::uint32_t queued_operations = 0;
   Operation* spare = nullptr;
   std::uint32_t spare_operations = 0;
+  HostHabit host_habit;
   Waiter* waiters = nullptr;
   Stream* parked_on = nullptr;
   std::uint64_t parked_mark = 0;
@@ -54,7 +78,7 @@ struct Stream : Object {
   std::uint32_t done_operations = 0;
   Waiter as_waiter;
 
-  Stream* next_in_list = nullptr;  // used by the ready list
+  std::atomic<Stream*> next_in_list{nullptr};  // used by the ready list
 
   alignas(64) std::atomic<std::uint64_t> submitted{0};  ///< written under the mutex
   alignas(64) std::atomic<std::uint64_t> completed{0};  ///< written by the owner
@@ -80,10 +104,10 @@ void reserve_operations(Stream& stream, std::uint32_t count);
 /// Throws the stream's error, if it has one.
 void check_stream(const Stream& stream);
 
-/// Appends an operation that `fill` fills in, which must not throw. In an idle stream, light work may be held
-/// back for a moment, so that a host that is about to wait runs it without waking a thread.
+/// Appends an operation that `fill` fills in, which must not throw. In an idle stream, light and medium work
+/// may be held back for a moment, so that a host that is about to wait runs it without waking a thread.
 template <class Fill>
-void submit(Stream& stream, bool light, Fill&& fill) {
+void submit(Stream& stream, Weight weight, Fill&& fill) {
   check_stream(stream);
   Announcement announcement;
   {
@@ -95,7 +119,7 @@ void submit(Stream& stream, bool light, Fill&& fill) {
     stream.last = operation;
     ++stream.queued_operations;
     stream.submitted.store(stream.submitted.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    announcement = note_submitted(stream, light);
+    announcement = note_submitted(stream, weight);
   }
   Scheduler::get().announce(stream, announcement);
 }

@@ -61,12 +61,9 @@ class CountedCall {
 }  // namespace
 
 Scheduler::Scheduler()
-    : threads_(Machine::get().threads), arena_(new Arena(threads_ - 1, threads_ + host_places)) {}
-
-Scheduler& Scheduler::get() {
-  static Scheduler* const scheduler = new Scheduler;
-  return *scheduler;
-}
+    : threads_(Machine::get().threads),
+      least_shared_ticks_(sharing_ticks * threads_ / std::max(threads_ - 1, 1u)),
+      arena_(new Arena(threads_ - 1, threads_ + host_places)) {}
 
 void Scheduler::watch_exit() {
   [[maybe_unused]] static const int registered = std::atexit(begin_exit);
@@ -156,7 +153,7 @@ void Scheduler::drain_from(Stream* stream) noexcept {
       Stream* next = resumed.streams[--resumed.count];
       std::unique_lock lock(next->mutex);
       if (next->state == Stream::State::queued) {
-        next->state = Stream::State::running;
+        begin_running(*next, Claimant::worker);
         stream = next;
       } else {
         lock.unlock();
@@ -171,7 +168,7 @@ void Scheduler::drain_from(Stream* stream) noexcept {
 void Scheduler::push(Stream& stream) noexcept {
   Stream* top = inbox_.load(std::memory_order_relaxed);
   do {
-    stream.next_in_list = top;
+    stream.next_in_list.store(top, std::memory_order_relaxed);
   } while (!inbox_.compare_exchange_weak(top, &stream, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
@@ -197,7 +194,7 @@ Stream* Scheduler::pop() noexcept {
       std::lock_guard stream_lock(stream->mutex);
       stream->listed = false;
       if (stream->state == Stream::State::queued) {
-        stream->state = Stream::State::running;
+        begin_running(*stream, Claimant::worker);
         claimed = true;
       }
     }
@@ -214,14 +211,16 @@ Stream* Scheduler::pop() noexcept {
 void Scheduler::take_inbox() noexcept {
   Stream* batch = nullptr;
   for (Stream* stream = inbox_.exchange(nullptr, std::memory_order_seq_cst); stream;) {
-    Stream* below = stream->next_in_list;
-    stream->next_in_list = batch;
+    Stream* below = stream->next_in_list.exchange(batch, std::memory_order_relaxed);
     batch = stream;
     stream = below;
   }
   if (!batch) return;
-  (ready_last_ ? ready_last_->next_in_list : ready_first_) = batch;
-  while (batch->next_in_list) batch = batch->next_in_list;
+  if (ready_last_)
+    ready_last_->next_in_list = batch;
+  else
+    ready_first_ = batch;
+  while (Stream* const next = batch->next_in_list) batch = next;
   ready_last_ = batch;
 }
 

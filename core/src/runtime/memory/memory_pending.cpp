@@ -10,8 +10,7 @@
 
 namespace weir::detail {
 
-void MemoryPool::collect_pending() {
-  if (!pending_count_.load(std::memory_order_relaxed)) return;
+void MemoryPool::poll_pending() {
   for (std::uint64_t id = 0;;) {
     EventState* mark = nullptr;
     {

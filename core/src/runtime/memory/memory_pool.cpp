@@ -32,7 +32,7 @@ MemoryBlock* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
   const std::uint32_t index = size_class(bytes);
   if (MemoryBlock* block = take_from(stream, index, largest_fit(index), true))
     return hand_out(block, stream, false);
-  if (pending_count_.load(std::memory_order_relaxed)) collect_pending();
+  collect_pending();
   if (MemoryBlock* block = take_ready(index)) return hand_out(block, stream, true);
   if (MemoryBlock* block = take_idle(stream, index)) return hand_out(block, stream, true);
   return allocate_from_driver(stream, index);

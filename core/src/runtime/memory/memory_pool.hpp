@@ -147,7 +147,9 @@ class MemoryPool {
   void order_free_after(MemoryBlock& block, StreamState& stream);
 
   /// Polls pending events; recycles memory blocks and runs the actions that are ready.
-  void collect_pending();
+  void collect_pending() {
+    if (pending_count_.load(std::memory_order_relaxed)) poll_pending();
+  }
 
   /// Waits for the uses of cached memory blocks, then returns them to the driver. Returns the freed bytes.
   std::uint64_t trim();
@@ -219,6 +221,7 @@ class MemoryPool {
   void put(StreamState& owner, MemoryBlock* block) noexcept;
   void put_ready(MemoryBlock* block) noexcept;
   void push_ready(MemoryBlock* block) noexcept;
+  void poll_pending();
   Pending& new_pending();
   void add_pending(MemoryBlock* block, Marks& marks, bool leaving);
   void keep_until(MemoryBlock* block, EventState* mark, bool leaving) noexcept;

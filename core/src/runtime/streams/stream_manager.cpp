@@ -191,10 +191,9 @@ StreamState* StreamManager::make(int priority, void* native) {
 }
 
 bool StreamManager::pin(StreamState& stream) noexcept {
-  std::uint32_t pins = stream.pins.load(std::memory_order_acquire);
-  do {
+  std::uint32_t pins = 0;  // as usual; the first exchange reads another value
+  while (!stream.pins.compare_exchange_weak(pins, pins + 1, std::memory_order_acq_rel))
     if (pins & StreamState::retiring) return false;
-  } while (!stream.pins.compare_exchange_weak(pins, pins + 1, std::memory_order_acq_rel));
   return true;
 }
 

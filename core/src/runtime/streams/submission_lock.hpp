@@ -9,42 +9,39 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace weir::detail {
 
-/// A mutex of 4 bytes for std::lock_guard. Uncontended: two atomic operations. Contended: spins for about a
-/// microsecond, then sleeps.
+/// A mutex for std::lock_guard. Uncontended: one atomic read-modify-write operation. Contended: looks for
+/// some microseconds, then sleeps between looks, since unlock() would need a second operation to wake a
+/// thread.
 class SubmissionLock {
  public:
   void lock() noexcept {
-    if (!try_lock()) [[unlikely]]
+    if (taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
       wait();
   }
-  void unlock() noexcept {
-    if (state_.exchange(free, std::memory_order_seq_cst) == wanted) [[unlikely]]
-      state_.notify_one();
-  }
+  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
   /// True if a thread waits for the lock. For tests.
-  bool has_waiters() const noexcept { return state_.load(std::memory_order_relaxed) == wanted; }
+  bool has_waiters() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  static constexpr std::uint32_t free = 0, taken = 1, wanted = 2;  // wanted: taken, with sleepers
-
-  bool try_lock() noexcept {
-    std::uint32_t expected = free;
-    return state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
-                                          std::memory_order_relaxed);
-  }
   void wait() noexcept {
-    // Most submissions are one driver call, which ends before a thread could sleep and wake.
-    for (int looks = 0; looks < 2000; ++looks)
-      if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
-    while (state_.exchange(wanted, std::memory_order_acquire) != free)
-      state_.wait(wanted, std::memory_order_relaxed);
+    waiters_.fetch_add(1, std::memory_order_relaxed);
+    for (std::uint32_t looks = 0; !try_lock(); ++looks)
+      // Most submissions are one driver call, which ends before a thread could sleep and wake.
+      if (looks >= 2000) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  bool try_lock() noexcept {
+    return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
   }
 
-  std::atomic<std::uint32_t> state_{free};
+  std::atomic<bool> taken_{false};
+  std::atomic<std::uint16_t> waiters_{0};
 };
 
 }  // namespace weir::detail
