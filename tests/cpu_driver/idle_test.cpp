@@ -124,16 +124,25 @@ TEST(Idle, AHostThreadThatWaitsForAnEventSleeps) {
 TEST(MediumLaunch, WakesNoWorkerIfTheHostWaits) {
   constexpr std::uint64_t rounds = 1000;
   Stream stream;
-  const auto run = [&](std::uint64_t count) {
+  Event event;
+  const auto run = [&](std::uint64_t count, bool for_event) {
     for (std::uint64_t i = 0; i < count; ++i) {
       stream.launch(kernels().spin, SpinArguments{30'000});
-      stream.synchronize();
+      if (!for_event) {
+        stream.synchronize();
+        continue;
+      }
+      event.record(stream);
+      call(table().stream_flush, static_cast<weir_stream>(stream));
+      event.synchronize();
     }
   };
-  run(100);  // the driver learns how long the kernel takes
-  const std::uint64_t before = sleeps_of_workers();
-  run(rounds);
-  EXPECT_LT(sleeps_of_workers() - before, rounds / 2);
+  run(100, false);  // the driver learns how long the kernel takes
+  for (const bool for_event : {false, true}) {
+    const std::uint64_t before = sleeps_of_workers();
+    run(rounds, for_event);
+    EXPECT_LT(sleeps_of_workers() - before, rounds / 2) << (for_event ? "event" : "stream");
+  }
 }
 
 TEST(MediumLaunch, RunsIfTheHostStopsWaiting) {

@@ -118,7 +118,7 @@ TEST(Determinism, AllowsWhatCommutesAndWhatOneThreadDoes) {
                       {.deterministic = true}};
   auto count = upload(std::vector<int>(2));
   auto least = upload(std::vector<float>(1)), serial = upload(std::vector<float>(2, 1.0f));
-  auto halves = upload(std::vector<half>(1));
+  auto halves = upload(std::vector<half>(2));  // an atomic operation of 16 bits reads its whole word
   kernel(count, least, serial, halves);
   EXPECT_THAT(count.to_host(), testing::ElementsAre(1000, -2000));
   EXPECT_THAT(least.to_host(), testing::ElementsAre(-3.0f));

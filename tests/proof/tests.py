@@ -64,8 +64,9 @@ HOST_ONLY = {
 }
 # Test programs with ready kernels, which exist for the CPU, CUDA and AMD GPUs.
 READY_KERNELS = {"graph_test", "reuse_test", "runtime_test"}
+VULKAN_ONLY = {"vulkan_faults_test"}  # faults of Vulkan drivers
 TEST_NAME = re.compile(r"^test_|[_-]tests?$")
-SHARDS = {"runtime_test": 3, "graph_test": 3, "language_test": 2, "test_demo_river": 2}
+SHARDS = {"algorithms_test": 2, "runtime_test": 3, "graph_test": 3, "language_test": 2, "test_demo_river": 2}
 LIMIT = 150  # seconds for one program
 LONGER = {"bits_test": 220}
 
@@ -150,7 +151,7 @@ def programs(proof):
     return sorted(path.name for path in proof.program("").iterdir()
                   if path.is_file() and os.access(path, os.X_OK) and TEST_NAME.search(path.name)
                   and path.name not in HOST_ONLY
-                  and not (is_vulkan(proof) and path.name in READY_KERNELS))
+                  and path.name not in (READY_KERNELS if is_vulkan(proof) else VULKAN_ONLY))
 
 
 def report_outcome(proof, part, what, outcome):

@@ -19,7 +19,7 @@ namespace {
 
 // Only one in this many tiny launches is measured: reading the clock twice would take a large part of their
 // time.
-constexpr std::uint32_t measured_in = 32;
+constexpr std::uint32_t measured_in = 8;
 // Each core's share of the blocks is taken in this many runs, so that other threads can help a slow core.
 constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;
@@ -181,18 +181,20 @@ Weight weight_of(const Kernel& kernel, std::uint64_t blocks) noexcept {
 }
 
 /// Blocks that are expected to be tiny: runs them on this thread, in growing runs, until a measurement shows
-/// otherwise. The last block is not worth a measurement, because one block cannot be shared.
+/// otherwise. If that is at once, the first run takes a quarter of the time that all cores together need for
+/// the rest. The last block is not worth a measurement, because one block cannot be shared.
 bool run_tiny(const BlockWork& work) noexcept {
   if (work.blocks <= 2) return call_kernel(work, 0, work.blocks);
+  const Scheduler& scheduler = Scheduler::get();
   const std::uint64_t began = __rdtsc();
   bool done = true;
-  std::uint64_t first = 0, count = std::max<std::uint64_t>(1, work.blocks / 16);
+  std::uint64_t first = 0, count = std::max<std::uint64_t>(1, work.blocks / (4 * scheduler.threads()));
   while (first < work.blocks) {
     const std::uint64_t end = std::min(first + count, work.blocks);
     done = call_kernel(work, first, end) && done;
     count = end;
     first = end;
-    if (first + 1 < work.blocks && __rdtsc() - began > Scheduler::get().least_shared_ticks())
+    if (first + 1 < work.blocks && __rdtsc() - began > scheduler.least_shared_ticks())
       return WorkSharing(work, first).run() && done;
   }
   return done;

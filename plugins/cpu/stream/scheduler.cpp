@@ -53,12 +53,17 @@ constexpr std::uint32_t sleeping = 1, signalled = 2;
 Announcement note_submitted(Stream& stream, Weight weight) {
   Announcement announcement;
   if (stream.state == Stream::State::idle) stream.state = Stream::State::queued;
-  const bool was_urgent = stream.urgent;
-  if (weight != Weight::light || stream.queued_operations > many_operations) {
-    stream.held = weight == Weight::medium && !was_urgent && stream.state == Stream::State::queued &&
-                  stream.queued_operations <= many_operations && Scheduler::get().may_hold_back(stream) &&
-                  stream.host_habit.expects_wait();
-    stream.urgent = !stream.held;
+  const bool was_urgent = stream.urgent();
+  const bool many = stream.queued_operations > many_operations;
+  if (weight != Weight::light || many) {
+    if (!stream.busy) {
+      stream.busy = true;
+      stream.held = Scheduler::get().begin_busy() && weight == Weight::medium && !many &&
+                    stream.state == Stream::State::queued && stream.host_habit.expects_wait();
+      if (stream.held) stream.held_since = __rdtsc();
+    } else if (weight == Weight::heavy || many) {
+      stream.held = false;
+    }
   }
   if (stream.state != Stream::State::queued) return announcement;
   if (!stream.listed) {
@@ -66,7 +71,7 @@ Announcement note_submitted(Stream& stream, Weight weight) {
     stream.add_reference();  // the reference of the ready list
     announcement.bits |= Announcement::list;
   }
-  if (!stream.urgent)
+  if (!stream.urgent())
     announcement.bits |= Announcement::tick;
   else if (!was_urgent)
     announcement.bits |= Announcement::wake;
@@ -84,28 +89,19 @@ void Scheduler::flush(Stream& stream) noexcept {
   bool wake = false;
   {
     std::lock_guard lock(stream.mutex);
-    wake = stream.state == Stream::State::queued && stream.first &&
-           (stream.held || stream.first->kind != Operation::Kind::blocks ||
+    wake = stream.state == Stream::State::queued && stream.first && !stream.held &&
+           (stream.first->kind != Operation::Kind::blocks ||
             (stream.first->work.cost && stream.first->work.cost->sixteenths_per_block.load() == 0));
   }
   if (wake) wake_worker();
 }
 
-// Another thread may change the answer at once. Then the ticker finds the work of this stream.
-bool Scheduler::may_hold_back(const Stream& stream) const noexcept {
-  if (!ticking_.load(std::memory_order_relaxed)) return false;  // a worker would be woken anyway
-  const Stream* const newest = inbox_.load(std::memory_order_acquire);
-  return draining_.load(std::memory_order_relaxed) == 0 && !ready_any_.load(std::memory_order_relaxed) &&
-         (!newest || (newest == &stream && !stream.next_in_list.load(std::memory_order_relaxed)));
-}
-
-// With the mutex of the stream held. When the stream is queued again, the rest of its work is not held back.
+// With the mutex of the stream held. When the stream is queued again, the rest of its work is urgent.
 void Scheduler::begin_running(Stream& stream, Claimant claimant) noexcept {
   stream.state = Stream::State::running;
   if (!stream.held) return;
   stream.held = false;
-  stream.urgent = true;
-  if (claimant == Claimant::host)
+  if (claimant == Claimant::host && __rdtsc() - stream.held_since < light_ticks)
     stream.host_habit.waited();
   else
     stream.host_habit.stayed_away();
@@ -249,7 +245,7 @@ Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
   refill.more = stream.taken != nullptr;
   if (!refill.more) {
     stream.state = Stream::State::idle;
-    stream.urgent = false;
+    if (std::exchange(stream.busy, false)) Scheduler::get().end_busy();
     refill.abandoned = stream.abandoned;
   }
   return refill;
@@ -355,7 +351,7 @@ void Scheduler::publish(Stream& stream) noexcept {
       stream.add_reference();
       announcement.bits |= Announcement::list;
     }
-    announcement.bits |= stream.urgent ? Announcement::wake : Announcement::tick;
+    announcement.bits |= stream.urgent() ? Announcement::wake : Announcement::tick;
   }
   announce(stream, announcement);
 }

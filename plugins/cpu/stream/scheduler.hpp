@@ -14,9 +14,9 @@
 // themselves, the interval grows up to 400 microseconds. The ticker falls asleep after 2 idle milliseconds;
 // the next light work wakes it.
 //
-// Medium work in between is treated like light work if the ticker polls anyway, no other stream has work and
-// the stream's host thread usually waits soon (HostHabit). A worker would take a core from the work: the
-// system often wakes it on the core of the submitting thread, or on that of a helper.
+// Medium work in between is held back like light work if the ticker polls anyway, no other stream has medium
+// or heavy work, and the stream's host thread usually waits at once (HostHabit). A worker would take a core
+// from the work: the system often wakes it on the core of the submitting thread, or on that of a helper.
 //
 // Waiting. A stream that waits for a mark of another parks as a waiter of that stream; no thread is blocked.
 // A waiting host thread follows the chain of parked streams from the stream that it waits for. It drains the
@@ -106,10 +106,14 @@ class Scheduler {
   bool others_wait() const noexcept { return work_listed(); }
 
   void announce(Stream& stream, Announcement announcement) noexcept;
-  /// Whether the ticker looks soon, and no other stream is known to have work. The stream's mutex must be
-  /// held.
-  bool may_hold_back(const Stream& stream) const noexcept;
-  /// Makes a worker drain the stream now, if it was held back and is not known to be tiny.
+  /// Called when a stream gets its first work that is worth a wake-up. Returns whether it is the only one,
+  /// and the ticker looks soon.
+  bool begin_busy() noexcept {
+    return busy_.fetch_add(1, std::memory_order_relaxed) == 0 && ticking_.load(std::memory_order_relaxed);
+  }
+  void end_busy() noexcept { busy_.fetch_sub(1, std::memory_order_relaxed); }
+  /// Makes a worker drain the stream now, if its work may take long. Medium work that is held back stays so:
+  /// the host flushes before it waits for an event, too.
   void flush(Stream& stream) noexcept;
   /// Blocks until `stream` reaches `mark`, helping where it can.
   void wait(Stream& stream, std::uint64_t mark) noexcept;
@@ -179,6 +183,7 @@ class Scheduler {
 
   alignas(64) std::atomic<unsigned> draining_{0};
   std::atomic<bool> starved_{false};  ///< a worker found work but no free core
+  std::atomic<std::uint32_t> busy_{0};  ///< streams with medium or heavy work
   alignas(64) std::atomic<Stream*> inbox_{nullptr};
   alignas(64) std::atomic<std::uint32_t> idle_{0};  ///< sleeping workers not chosen for a wake-up
   std::atomic<std::uint32_t> wakes_{0};             ///< wake-ups given and not yet taken

@@ -23,7 +23,7 @@ struct Waiter {
   std::atomic<std::uint32_t>* signal = nullptr;  ///< otherwise signalled
 };
 
-/// Learns whether a host thread waits for a stream soon after it has submitted medium work. Guarded by the
+/// Learns whether a host thread waits for a stream at once after it has submitted medium work. Guarded by the
 /// stream's mutex.
 class HostHabit {
  public:
@@ -58,8 +58,8 @@ struct Stream : Object {
   tbb::spin_mutex mutex;  // guards from here; held for a few instructions, never while anything runs
   State state = State::idle;
   bool listed = false;     ///< in the ready list, possibly with nothing left to do
-  bool urgent = false;     ///< has work that is worth a wake-up
-  bool held = false;       ///< queued medium work was held back for a host thread
+  bool busy = false;       ///< has medium or heavy work
+  bool held = false;       ///< that work was held back for a host thread; otherwise it is urgent
   bool abandoned = false;  ///< destroyed before it was idle: the thread that ends its work drops a reference
   Operation* first = nullptr;
   Operation* last = nullptr;
@@ -67,6 +67,7 @@ struct Stream : Object {
   Operation* spare = nullptr;
   std::uint32_t spare_operations = 0;
   HostHabit host_habit;
+  std::uint64_t held_since = 0;  ///< time stamp counter
   Waiter* waiters = nullptr;
   Stream* parked_on = nullptr;
   std::uint64_t parked_mark = 0;
@@ -78,13 +79,15 @@ struct Stream : Object {
   std::uint32_t done_operations = 0;
   Waiter as_waiter;
 
-  std::atomic<Stream*> next_in_list{nullptr};  // used by the ready list
+  Stream* next_in_list = nullptr;  // used by the ready list
 
   alignas(64) std::atomic<std::uint64_t> submitted{0};  ///< written under the mutex
   alignas(64) std::atomic<std::uint64_t> completed{0};  ///< written by the owner
   std::atomic<std::uint64_t> watched_mark{no_mark};     ///< the smallest mark that a waiter waits for
   std::atomic<weir_result> error{WEIR_OK};              ///< stays once set
 
+  /// Has work that is worth a wake-up. The mutex must be held.
+  bool urgent() const noexcept { return busy && !held; }
   bool reached(std::uint64_t mark) const noexcept {
     return completed.load(std::memory_order_seq_cst) >= mark;
   }

@@ -168,7 +168,7 @@ void Scheduler::drain_from(Stream* stream) noexcept {
 void Scheduler::push(Stream& stream) noexcept {
   Stream* top = inbox_.load(std::memory_order_relaxed);
   do {
-    stream.next_in_list.store(top, std::memory_order_relaxed);
+    stream.next_in_list = top;
   } while (!inbox_.compare_exchange_weak(top, &stream, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
@@ -211,16 +211,14 @@ Stream* Scheduler::pop() noexcept {
 void Scheduler::take_inbox() noexcept {
   Stream* batch = nullptr;
   for (Stream* stream = inbox_.exchange(nullptr, std::memory_order_seq_cst); stream;) {
-    Stream* below = stream->next_in_list.exchange(batch, std::memory_order_relaxed);
+    Stream* below = stream->next_in_list;
+    stream->next_in_list = batch;
     batch = stream;
     stream = below;
   }
   if (!batch) return;
-  if (ready_last_)
-    ready_last_->next_in_list = batch;
-  else
-    ready_first_ = batch;
-  while (Stream* const next = batch->next_in_list) batch = next;
+  (ready_last_ ? ready_last_->next_in_list : ready_first_) = batch;
+  while (batch->next_in_list) batch = batch->next_in_list;
   ready_last_ = batch;
 }
 

@@ -9,39 +9,35 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <thread>
 
 namespace weir::detail {
 
-/// A mutex for std::lock_guard. Uncontended: one atomic read-modify-write operation. Contended: looks for
-/// some microseconds, then sleeps between looks, since unlock() would need a second operation to wake a
-/// thread.
+/// A mutex for std::lock_guard. Uncontended: one atomic read-modify-write operation. Contended: spins for
+/// some microseconds, then sleeps. To notice every sleeper, unlock() would need a second such operation; one
+/// that it misses looks again after a millisecond.
 class SubmissionLock {
  public:
   void lock() noexcept {
-    if (taken_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+    if (!try_lock()) [[unlikely]]
       wait();
   }
-  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+  void unlock() noexcept {
+    state_.store(free, std::memory_order_release);
+    if (sleepers_.load(std::memory_order_relaxed)) [[unlikely]]
+      wake();
+  }
   /// True if a thread waits for the lock. For tests.
-  bool has_waiters() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
+  bool has_waiters() const noexcept { return sleepers_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  void wait() noexcept {
-    waiters_.fetch_add(1, std::memory_order_relaxed);
-    for (std::uint32_t looks = 0; !try_lock(); ++looks)
-      // Most submissions are one driver call, which ends before a thread could sleep and wake.
-      if (looks >= 2000) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    waiters_.fetch_sub(1, std::memory_order_relaxed);
-  }
-  bool try_lock() noexcept {
-    return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
-  }
+  static constexpr std::uint32_t free = 0, taken = 1;
 
-  std::atomic<bool> taken_{false};
-  std::atomic<std::uint16_t> waiters_{0};
+  bool try_lock() noexcept { return state_.exchange(taken, std::memory_order_acquire) == free; }
+  void wait() noexcept;
+  void wake() noexcept;
+
+  std::atomic<std::uint32_t> state_{free}, sleepers_{0};
 };
 
 }  // namespace weir::detail
