@@ -43,6 +43,22 @@ TEST(DlpackDevices, DeviceMemoryIsSharedByTwoArrays) {
   EXPECT_THAT(y.to_host(user), Each(116));
 }
 
+TEST(DlpackDevices, AlgorithmsAndCopiesSeeThatTwoArraysAreOne) {
+  if (!has_external_memory()) GTEST_SKIP() << "needs external memory";
+  const Stream stream = tested().create_stream();
+  auto x = tested().array<std::int32_t>(stream, 3000);
+  x.fill(stream, 1);
+  const auto y = from_tensor<std::int32_t>(stream, dlpack::to_tensor(x, Order(stream)));
+  inclusive_scan(stream, x, y);
+  std::vector<std::int32_t> expected(3000);
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(x.to_host(stream), expected);
+  EXPECT_THAT(thrown_by([&] { inclusive_scan(stream, x.slice(0, 2999), y.slice(1, 3000)); }).what(),
+              HasSubstr("'result' is expected to be 'x' itself or to share no memory with it"));
+  EXPECT_THAT(thrown_by([&] { x.slice(0, 2999).copy_from(stream, y.slice(1, 3000)); }).what(),
+              HasSubstr("a copy between arrays that overlap or interleave"));
+}
+
 TEST(DlpackDevices, SlicesOfAnyAlignmentAreUsed) {
   if (!has_external_memory()) GTEST_SKIP() << "needs external memory";
   const Stream stream = tested().create_stream();

@@ -103,7 +103,7 @@ void scan(const WorkTarget& target, const AnyArrayView& x, const AnyArrayView& r
   algorithms::expect_usable(function, target, {{"x", x}, {"result", result}});
   algorithms::expect_equal_size(function, {"result", result}, {"x", x});
   algorithms::expect_combinable(function, {"x", x}, combine);
-  if ((x.block() != result.block() || x.offset() != result.offset()) && overlap(result, x))
+  if (overlap(result, x) && !coincide(result, x))
     throw Error(
         ErrorCode::invalid,
         fmt::format("{}: 'result' is expected to be 'x' itself or to share no memory with it, but shares "

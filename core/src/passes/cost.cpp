@@ -3,6 +3,7 @@
 // thousands.
 #include <algorithm>
 
+#include "ir/prints.hpp"
 #include "passes/argument_layout.hpp"
 
 namespace weir::passes {
@@ -72,6 +73,7 @@ class Cost {
         exact_ = false;
         return times(assumed_trips, block(s.bodies[0]) + (ir::has_condition(s) ? block(s.bodies[1]) : 0));
       case Op::if_:
+        if (ir::only_prints(s)) return 1;  // rarely
         return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
       case Op::while_:
         exact_ = false;

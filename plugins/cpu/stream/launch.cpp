@@ -19,7 +19,7 @@ namespace {
 
 // Only one in this many tiny launches is measured: reading the clock twice would take a large part of their
 // time.
-constexpr std::uint32_t measured_in = 8;
+constexpr std::uint32_t measured_in = 16;
 // Each core's share of the blocks is taken in this many runs, so that other threads can help a slow core.
 constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;

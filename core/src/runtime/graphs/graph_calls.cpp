@@ -137,7 +137,7 @@ GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayV
                                                 from.size_bytes(), to.size_bytes()));
   if (overlap(to, from))
     throw Error(ErrorCode::invalid,
-                "a copy between overlapping parts of one array; copy through a third array");
+                "a copy between arrays that overlap or interleave; copy through a third array");
   Transfer transfer = new_transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());
   write_to(transfer, to, to.offset());
   read_from(transfer, from, from.offset());

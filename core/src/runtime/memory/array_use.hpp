@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <weir/array.hpp>
 
 #include "runtime/devices/device_state.hpp"
@@ -47,19 +48,30 @@ inline Reach reach_of(const AnyArrayView& view) noexcept {
   return {view.offset(), view.size_bytes()};
 }
 
-/// True if two views share memory, or if elements of one lie between those of the other. Borrowed memory may
-/// also be that of another memory block.
-inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
-  const Reach reach_a = reach_of(a), reach_b = reach_of(b);
-  std::uint64_t begin_a = reach_a.begin, begin_b = reach_b.begin;
+/// The reaches of two views, counted from the same address. Empty if they cannot share memory: only borrowed
+/// memory may also be that of another memory block.
+inline std::pair<Reach, Reach> comparable_reaches(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  Reach reach_a = reach_of(a), reach_b = reach_of(b);
   if (a.block() != b.block()) {
     if (!a.block() || !b.block() || (!a.block()->borrowed && !b.block()->borrowed)) [[likely]]
-      return false;
-    begin_a += a.block()->address;
-    begin_b += b.block()->address;
+      return {};
+    reach_a.begin += a.block()->address;
+    reach_b.begin += b.block()->address;
   }
-  return reach_a.bytes != 0 && reach_b.bytes != 0 && begin_a < begin_b + reach_b.bytes &&
-         begin_b < begin_a + reach_a.bytes;
+  return {reach_a, reach_b};
+}
+
+/// True if two views share memory, or if elements of one lie between those of the other.
+inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  const auto [reach_a, reach_b] = comparable_reaches(a, b);
+  return reach_a.bytes != 0 && reach_b.bytes != 0 && reach_a.begin < reach_b.begin + reach_b.bytes &&
+         reach_b.begin < reach_a.begin + reach_a.bytes;
+}
+
+/// True if two contiguous views are of the same bytes.
+inline bool coincide(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  const auto [reach_a, reach_b] = comparable_reaches(a, b);
+  return reach_a.begin == reach_b.begin && reach_a.bytes == reach_b.bytes;
 }
 
 /// Returns the memory block of a view for work on `stream`, ordered after its earlier uses. `what` names the

@@ -142,7 +142,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                             source.size_bytes(), size_bytes()));
   if (&to.device == &from.device && detail::overlap(*this, source))
     throw Error(ErrorCode::invalid,
-                "a copy between overlapping parts of one array; copy through a third array");
+                "a copy between arrays that overlap or interleave; copy through a third array");
   detail::throw_failure(stream);
   if (size_bytes() == 0) return;
   if (strided_ || source.strided_) {

@@ -70,8 +70,8 @@ class HostLoop : private FunctionPart {
   /// A call keeps LLVM from making vectors, also where it is rarely reached. So a first loop only notes
   /// whether something is to be printed, and a second one, which stores nothing, prints.
   void segment_with_late_prints(const std::vector<Value*>& row, Value* from, Value* to) {
-    llvm::AllocaInst* some = stack_slot(b_.getInt32Ty(), 1, "some.print");
-    b_.CreateStore(i32(0), some);
+    llvm::AllocaInst* quiet = stack_slot(quiet_type(), 1, "quiet");
+    b_.CreateStore(llvm::Constant::getAllOnesValue(quiet_type()), quiet);
     counted_loop(f_, from, to, hints_, [&](Value* i) {
       Iteration iteration(around_, loop_, at(row, i));
       iteration.access_group = hints_.group;
@@ -84,13 +84,15 @@ class HostLoop : private FunctionPart {
         }
         Value* holds = iteration.value(s.operands.at(0));
         const bool if_false = !ir::prints(s.bodies.at(0));
-        b_.CreateStore(noted(b_.CreateLoad(b_.getInt32Ty(), some), if_false ? b_.CreateNot(holds) : holds),
-                       some);
+        b_.CreateStore(
+            still_quiet(b_.CreateLoad(quiet_type(), quiet), if_false ? holds : b_.CreateNot(holds)), quiet);
       }
     });
     llvm::BasicBlock* late = new_block("prints");
     llvm::BasicBlock* done = new_block("prints.done");
-    b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(b_.getInt32Ty(), some), i32(0)), late, done);
+    llvm::Value* const none = llvm::Constant::getAllOnesValue(quiet_type());
+    b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(quiet_type(), quiet), none), done, late,
+                    llvm::MDBuilder(b_.getContext()).createLikelyBranchWeights());
     b_.SetInsertPoint(late);
     counted_loop(f_, from, to, {}, [&](Value* i) {
       Iteration iteration(around_, loop_, at(row, i));
@@ -101,12 +103,14 @@ class HostLoop : private FunctionPart {
     b_.SetInsertPoint(done);
   }
 
-  /// Not 0 if `before` is not 0 or `holds` is true. In vectors this is one instruction after the comparison:
-  /// an OR of mask registers, which AVX-512 has, or a minimum.
-  Value* noted(Value* before, Value* holds) {
+  /// All bits are set as long as no iteration prints. AVX-512 compares under a mask, so an AND of bits is
+  /// part of the comparison. Otherwise it is an instruction for each vector.
+  llvm::Type* quiet_type() {
     const bool has_mask_registers = device_.vector_bytes() == 64;
-    if (has_mask_registers) return b_.CreateSelect(holds, i32(1), before);
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, before, b_.CreateSExt(holds, b_.getInt32Ty()));
+    return has_mask_registers ? b_.getInt1Ty() : b_.getInt32Ty();
+  }
+  Value* still_quiet(Value* before, Value* prints_nothing) {
+    return b_.CreateAnd(before, b_.CreateSExt(prints_nothing, quiet_type()));
   }
 
   static std::vector<Value*> at(std::vector<Value*> row, Value* i) {
