@@ -26,11 +26,14 @@ namespace {
 /// Runs `calls` in a child made by fork, which must end soon. `during` says what the parent did. `calls` gets
 /// a function that names the call that comes next; the results of the calls do not matter. After a name that
 /// begins with !, such as "!event_query returned WEIR_OK", the child has failed; nothing may be called after
-/// it. The child then calls exit(), or _exit() without `exits`.
+/// it. The child then calls exit(), or _exit() without `exits`. Exit handlers of a vendor's library may need
+/// locks of its threads, which hold them for a moment after they were given work; so a child that calls
+/// exit() is made when they rest.
 void run_in_a_child(const char* during,
                     const std::function<void(const std::function<void(const char*)>& calling)>& calls,
                     bool exits = true) {
   const Shared now;
+  if (exits) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const pid_t child = fork();
   if (child < 0) throw Skipped(std::string("this process cannot fork: ") + std::strerror(errno));
   if (child == 0) {

@@ -68,7 +68,7 @@ TOOLS = {
 # queue.
 QUEUES = {"initcheck": {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}}
 ERROR = 86
-LIMIT = 130
+LIMIT = 180
 
 
 def run_demo(proof, before, tool):

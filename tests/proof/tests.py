@@ -68,7 +68,7 @@ VULKAN_ONLY = {"vulkan_faults_test"}  # faults of Vulkan drivers
 TEST_NAME = re.compile(r"^test_|[_-]tests?$")
 SHARDS = {"algorithms_test": 2, "runtime_test": 3, "graph_test": 3, "language_test": 2, "test_demo_river": 2}
 LIMIT = 150  # seconds for one program
-LONGER = {"bits_test": 220}
+LONGER = {"bits_test": 300}
 
 
 @dataclass
