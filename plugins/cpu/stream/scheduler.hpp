@@ -164,6 +164,7 @@ class Scheduler {
   void work() noexcept;
   void drain_from(Stream* stream) noexcept;
   void push(Stream& stream) noexcept;
+  bool has_queued() noexcept;
   Stream* pop() noexcept;
   void take_inbox() noexcept;
   bool work_listed() const noexcept;

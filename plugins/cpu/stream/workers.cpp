@@ -122,7 +122,7 @@ bool Scheduler::fork(unsigned participants, void (*body)(void*, unsigned), void*
 
 void Scheduler::work() noexcept {
   for (;;) {
-    if (work_listed()) {
+    if (work_listed() && has_queued()) {
       if (enter_draining()) {
         if (Stream* stream = pop()) {
           tick_.store(std::max(tick_.load(std::memory_order_relaxed) / 4, shortest_tick),
@@ -174,6 +174,32 @@ void Scheduler::push(Stream& stream) noexcept {
 
 bool Scheduler::work_listed() const noexcept {
   return inbox_.load(std::memory_order_seq_cst) || ready_any_.load(std::memory_order_seq_cst);
+}
+
+// Whether a stream waits for a thread. Removes those from the list that other threads have drained, or drain:
+// a worker that entered for them would take a core from the blocks of a launch.
+bool Scheduler::has_queued() noexcept {
+  for (;;) {
+    Stream* stream;
+    {
+      std::lock_guard lock(ready_mutex_);
+      take_inbox();
+      stream = ready_first_;
+      if (stream) {
+        std::lock_guard stream_lock(stream->mutex);
+        if (stream->state == Stream::State::queued) {
+          ready_any_.store(true, std::memory_order_seq_cst);
+          return true;
+        }
+        stream->listed = false;
+        ready_first_ = stream->next_in_list;
+      }
+      if (!ready_first_) ready_last_ = nullptr;
+      ready_any_.store(ready_first_ != nullptr, std::memory_order_seq_cst);
+    }
+    if (!stream) return false;
+    stream->drop_reference();
+  }
 }
 
 // Claims the stream that has been ready for longest; null when none is. Passes the list's reference to the

@@ -76,14 +76,28 @@ llvm::BranchInst* sequential_loop(TaskFunction& f, Value* low, Value* high, Valu
   return end;
 }
 
-void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count) {
-  const auto word = [&](const char* name) { return llvm::MDString::get(f.context, name); };
-  llvm::MDNode* wish = count > 1 ? llvm::MDNode::get(f.context, {word("llvm.loop.unroll.count"),
-                                                                 llvm::ConstantAsMetadata::get(f.i32(count))})
-                                 : llvm::MDNode::get(f.context, {word("llvm.loop.unroll.disable")});
+namespace {
+
+void set_wish(TaskFunction& f, llvm::BranchInst* latch, const char* name, llvm::Metadata* value = nullptr) {
+  llvm::Metadata* const word = llvm::MDString::get(f.context, name);
+  llvm::MDNode* wish =
+      value ? llvm::MDNode::get(f.context, {word, value}) : llvm::MDNode::get(f.context, {word});
   llvm::MDNode* id = llvm::MDNode::getDistinct(f.context, {nullptr, wish});
   id->replaceOperandWith(0, id);
   latch->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+}  // namespace
+
+void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count) {
+  if (count > 1)
+    set_wish(f, latch, "llvm.loop.unroll.count", llvm::ConstantAsMetadata::get(f.i32(count)));
+  else
+    set_wish(f, latch, "llvm.loop.unroll.disable");
+}
+
+void unroll_if_constant(TaskFunction& f, llvm::BranchInst* latch) {
+  set_wish(f, latch, "llvm.loop.unroll.runtime.disable");
 }
 
 namespace {

@@ -45,6 +45,11 @@ llvm::BranchInst* sequential_loop(TaskFunction& f, llvm::Value* low, llvm::Value
 /// Asks LLVM to unroll the loop that `latch` ends; a count of 1 forbids it.
 void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count);
 
+/// Forbids LLVM to unroll the loop that `latch` ends, unless the number of its rounds is constant. The rest
+/// of the rounds runs in another loop, which many short loops never leave, such as those over the rows of a
+/// sparse matrix.
+void unroll_if_constant(TaskFunction& f, llvm::BranchInst* latch);
+
 /// Allows LLVM's vectoriser to run iterations in the lanes of vectors.
 struct VectorHints {
   llvm::MDNode* group =

@@ -50,13 +50,15 @@ void BodyLowering::lower_while(const ir::Statement& s) {
 void BodyLowering::lower_for(const ir::Statement& s) {
   if (staged_ && staged_->lower(*this, it_, s)) return;
   const ir::Block& body = s.bodies.at(0);
-  sequential_loop(f_, it_.value(s.operands.at(0)), it_.value(s.operands.at(1)), it_.value(s.operands.at(2)),
-                  [&](Value* i, const Iteration::Exits& exits) {
-                    it_.define(body.arguments.at(0), Type::i64, i);
-                    it_.loops.push_back(exits);
-                    lower(body);
-                    it_.loops.pop_back();
-                  });
+  llvm::BranchInst* const latch =
+      sequential_loop(f_, it_.value(s.operands.at(0)), it_.value(s.operands.at(1)),
+                      it_.value(s.operands.at(2)), [&](Value* i, const Iteration::Exits& exits) {
+                        it_.define(body.arguments.at(0), Type::i64, i);
+                        it_.loops.push_back(exits);
+                        lower(body);
+                        it_.loops.pop_back();
+                      });
+  if (!device_.threads()) unroll_if_constant(f_, latch);
 }
 
 void BodyLowering::lower_assert(const ir::Statement& s) {
