@@ -8,6 +8,7 @@
 
 #include "harness.hpp"
 #include "ir/groups.hpp"
+#include "occurrences.hpp"
 
 namespace weir::test {
 namespace {
@@ -129,6 +130,40 @@ kernel "k"
                                ->emit_text(program.kernel, program.pointers(), host_target(), "llvm-opt");
   EXPECT_THAT(text, testing::HasSubstr("icmp ne <32 x i8>"));
   EXPECT_THAT(text, testing::ContainsRegex("store <[0-9]+ x i32>"));
+}
+
+// The rest of an unrolled loop is another loop, in which short rows run whole.
+TEST(Loop, ARunTimeNumberOfRoundsIsNotUnrolled) {
+  const Program program = parse_program(R"(weir-ir 1
+kernel "rows"
+param @start: array<i64, 1>
+param @x: array<f64, 1>
+param @y: array<f64, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %nothing = const 0 : f64
+  %n = extent @y, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %next = add %i, %one : i64
+    %begin = load @start[%i] : i64
+    %end = load @start[%next] : i64
+    local $sum : f64
+    set $sum, %nothing
+    for %k = %begin to %end step %one {
+      %v = load @x[%k] : f64
+      %before = get $sum : f64
+      %after = add %before, %v : f64
+      set $sum, %after
+    }
+    %sum = get $sum : f64
+    store @y[%i], %sum
+  }
+}
+)");
+  const std::string text = weir_codegen(weir_codegen_abi)
+                               ->emit_text(program.kernel, program.pointers(), host_target(), "llvm-opt");
+  EXPECT_LT(occurrences(text, "load double"), 8u) << text;  // LLVM may unroll the loop over the rows
 }
 
 }  // namespace
