@@ -147,14 +147,14 @@ TEST(MediumLaunch, WakesNoWorkerIfTheHostWaits) {
 
 TEST(MediumLaunch, RunsIfTheHostStopsWaiting) {
   Stream stream;
-  std::uint32_t value = 0, expected = 0;
+  std::uint32_t open_gate = 1, value = 0, expected = 0;
   for (int i = 0; i < 200; ++i) {
     stream.launch(kernels().spin, SpinArguments{30'000});
     if (i < 100 || i % 10 == 0) {
       stream.synchronize();
       continue;
     }
-    stream.launch(kernels().add, AddArguments{&value, 1}, 1);
+    stream.launch(kernels().gate, GateArguments{&open_gate, 1, &value});  // adds 1 atomically
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     ++expected;
     while (std::atomic_ref(value).load() != expected && std::chrono::steady_clock::now() < limit)
