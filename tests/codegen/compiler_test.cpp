@@ -215,7 +215,7 @@ TEST(Compiler, CompilesInSeveralThreadsAtOnce) {
 std::string error_of(codegen::Target target, const std::string& what = "asm") {
   const Program program = parse_program(stencil);
   try {
-    weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
+    emit(program, target, what);
   } catch (const Error& error) {
     return error.what();
   }
@@ -232,19 +232,14 @@ TEST(Compiler, RefusesWhatItCannotGenerate) {
 }
 
 TEST(Compiler, GeneratesForAnotherProcessor) {
-  const Program program = parse_program(stencil);
-  const std::string text =
-      weir_codegen(weir_codegen_abi)
-          ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
+  const std::string text = emit(parse_program(stencil), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
   EXPECT_THAT(text, HasSubstr("ymm"));
   EXPECT_EQ(occurrences(text, "zmm"), 0u);
 }
 
 TEST(Compiler, MathWithoutAvx512HasTheSameSourceAndNoCalls) {
-  const Program program = parse_program(map("exp", "f32"));
   const std::string text =
-      weir_codegen(weir_codegen_abi)
-          ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
+      emit(parse_program(map("exp", "f32")), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
   EXPECT_EQ(occurrences(text, "call"), 0u);
 }
 

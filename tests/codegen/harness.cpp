@@ -189,9 +189,12 @@ void Code::run_blocks(std::uint32_t grid, std::uint64_t first, std::uint64_t end
   call(0, pack(program_.tasks[0]), grid, first, end);
 }
 
+std::string emit(const Program& program, const codegen::Target& target, std::string_view what) {
+  return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
+}
+
 std::string emit(const std::string& text, std::string_view what) {
-  const Program program = parse_program(text);
-  return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), host_target(), what);
+  return emit(parse_program(text), host_target(), what);
 }
 
 }  // namespace weir::test

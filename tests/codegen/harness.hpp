@@ -97,6 +97,7 @@ class Code {
 };
 
 /// LLVM's output for a kernel: "llvm", "llvm-opt" or "asm".
+std::string emit(const Program& program, const codegen::Target& target, std::string_view what);
 std::string emit(const std::string& text, std::string_view what);
 
 }  // namespace weir::test

@@ -126,15 +126,14 @@ kernel "k"
 )");
   ir::Task& task = program.tasks.at(0);
   ir::split_group(task.body.statements.back(), false, task.value_count, task.local_count);
-  const std::string text = weir_codegen(weir_codegen_abi)
-                               ->emit_text(program.kernel, program.pointers(), host_target(), "llvm-opt");
+  const std::string text = emit(program, host_target(), "llvm-opt");
   EXPECT_THAT(text, testing::HasSubstr("icmp ne <32 x i8>"));
   EXPECT_THAT(text, testing::ContainsRegex("store <[0-9]+ x i32>"));
 }
 
 // The rest of an unrolled loop is another loop, in which short rows run whole.
 TEST(Loop, ARunTimeNumberOfRoundsIsNotUnrolled) {
-  const Program program = parse_program(R"(weir-ir 1
+  const std::string text = emit(R"(weir-ir 1
 kernel "rows"
 param @start: array<i64, 1>
 param @x: array<f64, 1>
@@ -160,9 +159,8 @@ param @y: array<f64, 1>
     store @y[%i], %sum
   }
 }
-)");
-  const std::string text = weir_codegen(weir_codegen_abi)
-                               ->emit_text(program.kernel, program.pointers(), host_target(), "llvm-opt");
+)",
+                                "llvm-opt");
   EXPECT_LT(occurrences(text, "load double"), 8u) << text;  // LLVM may unroll the loop over the rows
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "harness.hpp"
+#include "occurrences.hpp"
 
 namespace weir::test {
 namespace {
@@ -28,16 +29,9 @@ std::string chain(const std::string& function, const std::string& type, unsigned
 }
 
 std::string emit_for(const std::string& text, const std::string& features, std::string_view what) {
-  const Program program = parse_program(text);
   codegen::Target target{"elf-x86_64", "x86-64-v4", features, 1, 1};
   target.assumptions.no_alias = true;
-  return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
-}
-
-std::size_t count_in(const std::string& text, const std::string& word) {
-  std::size_t n = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++n;
-  return n;
+  return emit(parse_program(text), target, what);
 }
 
 TEST(MathLoop, Avx512ScalesVectorsWithoutConvertingTheirExponents) {
@@ -54,7 +48,7 @@ TEST(MathLoop, Avx512ScalesVectorsWithoutConvertingTheirExponents) {
 
 /// The number of vectors per pass of the main loop: its stores, besides those of the remainder loop.
 std::size_t vectors_in_loop(const std::string& text) {
-  return count_in(emit_for(text, "+prefer-256-bit", "llvm-opt"), "store <4 x double>");
+  return occurrences(emit_for(text, "+prefer-256-bit", "llvm-opt"), "store <4 x double>");
 }
 
 TEST(MathLoop, ComputesSeveralVectorsSideBySide) {

@@ -23,8 +23,7 @@ codegen::Target separate_arrays(const std::string& processor, const std::string&
 /// The text that is emitted for such launches.
 std::string emitted(const Program& program, const std::string& processor, const std::string& features,
                     const std::string& what) {
-  return weir_codegen(weir_codegen_abi)
-      ->emit_text(program.kernel, program.pointers(), separate_arrays(processor, features), what);
+  return emit(program, separate_arrays(processor, features), what);
 }
 
 /// Whether this machine runs code for x86-64-v4.

@@ -27,10 +27,9 @@ param @y: array<f32, 1>
 )";
 
 std::string code(const char* processor) {
-  const Program program = parse_program(loop);
   codegen::Target target{"elf-x86_64", processor, "", 1, 1};
   target.assumptions.no_alias = true;
-  return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, "asm");
+  return emit(parse_program(loop), target, "asm");
 }
 
 // A comparison under a mask keeps the bits of a mask register that are set in both.

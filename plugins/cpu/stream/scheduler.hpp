@@ -164,7 +164,6 @@ class Scheduler {
   void work() noexcept;
   void drain_from(Stream* stream) noexcept;
   void push(Stream& stream) noexcept;
-  bool has_queued() noexcept;
   Stream* pop() noexcept;
   void take_inbox() noexcept;
   bool work_listed() const noexcept;
@@ -183,7 +182,7 @@ class Scheduler {
   inline static std::atomic<unsigned> forks_{0};  ///< current calls of oneTBB
 
   alignas(64) std::atomic<unsigned> draining_{0};
-  std::atomic<bool> starved_{false};  ///< a worker found work but no free core
+  std::atomic<bool> starved_{false};    ///< a worker found work but no free core
   std::atomic<std::uint32_t> busy_{0};  ///< streams with medium or heavy work
   alignas(64) std::atomic<Stream*> inbox_{nullptr};
   alignas(64) std::atomic<std::uint32_t> idle_{0};  ///< sleeping workers not chosen for a wake-up

@@ -122,21 +122,14 @@ bool Scheduler::fork(unsigned participants, void (*body)(void*, unsigned), void*
 
 void Scheduler::work() noexcept {
   for (;;) {
-    if (work_listed() && has_queued()) {
-      if (enter_draining()) {
-        if (Stream* stream = pop()) {
-          tick_.store(std::max(tick_.load(std::memory_order_relaxed) / 4, shortest_tick),
-                      std::memory_order_relaxed);
-          drain_from(stream);
-          continue;
-        }
-        leave_draining();
-      } else {
-        starved_.store(true, std::memory_order_seq_cst);
-        if (free_cores()) continue;
-      }
+    Stream* const stream = work_listed() ? pop() : nullptr;
+    if (!stream) {
+      idle();
+      continue;
     }
-    idle();
+    tick_.store(std::max(tick_.load(std::memory_order_relaxed) / 4, shortest_tick),
+                std::memory_order_relaxed);
+    drain_from(stream);
   }
 }
 
@@ -176,59 +169,38 @@ bool Scheduler::work_listed() const noexcept {
   return inbox_.load(std::memory_order_seq_cst) || ready_any_.load(std::memory_order_seq_cst);
 }
 
-// Whether a stream waits for a thread. Removes those from the list that other threads have drained, or drain:
-// a worker that entered for them would take a core from the blocks of a launch.
-bool Scheduler::has_queued() noexcept {
-  for (;;) {
-    Stream* stream;
-    {
-      std::lock_guard lock(ready_mutex_);
-      take_inbox();
-      stream = ready_first_;
-      if (stream) {
-        std::lock_guard stream_lock(stream->mutex);
-        if (stream->state == Stream::State::queued) {
-          ready_any_.store(true, std::memory_order_seq_cst);
-          return true;
-        }
-        stream->listed = false;
-        ready_first_ = stream->next_in_list;
-      }
-      if (!ready_first_) ready_last_ = nullptr;
-      ready_any_.store(ready_first_ != nullptr, std::memory_order_seq_cst);
-    }
-    if (!stream) return false;
-    stream->drop_reference();
-  }
-}
-
-// Claims the stream that has been ready for longest; null when none is. Passes the list's reference to the
-// caller.
+// Claims the stream that has been ready for longest, and counts this thread as draining; null when none is
+// ready or no core is free. Streams that other threads have drained, or drain, leave the list before: a
+// worker that is counted for them would take a core from the blocks of a launch. Passes the list's reference
+// to the caller.
 Stream* Scheduler::pop() noexcept {
   for (;;) {
     Stream* stream;
-    bool claimed = false, more;
+    bool claimed, more;
     {
       std::lock_guard lock(ready_mutex_);
       take_inbox();
       stream = ready_first_;
       if (!stream) return nullptr;
+      std::lock_guard stream_lock(stream->mutex);
+      claimed = stream->state == Stream::State::queued;
+      if (claimed && !enter_draining()) {
+        ready_any_.store(true, std::memory_order_seq_cst);
+        starved_.store(true, std::memory_order_seq_cst);  // before idle() looks for a free core again
+        return nullptr;
+      }
       ready_first_ = stream->next_in_list;
       if (!ready_first_) ready_last_ = nullptr;
       more = ready_first_ != nullptr;
       ready_any_.store(more, std::memory_order_seq_cst);
-      std::lock_guard stream_lock(stream->mutex);
       stream->listed = false;
-      if (stream->state == Stream::State::queued) {
-        begin_running(*stream, Claimant::worker);
-        claimed = true;
-      }
+      if (claimed) begin_running(*stream, Claimant::worker);
     }
     if (claimed) {
       if (more) wake_worker();
       return stream;
     }
-    stream->drop_reference();  // another thread has drained it since it was listed
+    stream->drop_reference();
   }
 }
 
