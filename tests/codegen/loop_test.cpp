@@ -94,6 +94,60 @@ TEST_P(LoopOfRank, RunsEachIterationOnceForAnyGridAndSplit) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, LoopOfRank, testing::Values(1, 2, 3, 4));
 
+// 49 * (1.0 / 49) is less than 1.
+TEST(Loop, RoundingLeavesOutNoIteration) {
+  Code code(counting_kernel(1));
+  for (std::int64_t n : {1, 2, 3, 9, 100, 64 * 150, 64 * 150 + 1}) {
+    std::vector<std::int32_t> x(std::size_t(n), 0);
+    code.array("x", x)
+        .scalar("low", std::array<std::int64_t, 4>{})
+        .scalar("high", std::array<std::int64_t, 4>{n});
+    const std::int32_t grids = 150;
+    for (std::int32_t grid = 1; grid <= grids; ++grid) code.run(std::uint32_t(grid), 1);
+    EXPECT_THAT(x, testing::Each(grids)) << n << " iterations";
+  }
+}
+
+// A block runs what is left between its neighbours, in spaces that no test can run whole.
+TEST(Loop, NeighbouringBlocksShareLongLoopsEvenly) {
+  Code code(R"(weir-ir 1
+kernel "ends"
+param @ends: array<i64, 1>
+param @n: i64
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = arg @n : i64
+  parallel (%i) in (%zero to %n) {
+    %first = load @ends[%zero] : i64
+    %lower = min %first, %i : i64
+    store @ends[%zero], %lower
+    %last = load @ends[%one] : i64
+    %upper = max %last, %i : i64
+    store @ends[%one], %upper
+  }
+}
+)");
+  const std::int64_t long_loop = std::int64_t{1} << 48;
+  for (const auto& [n, grid] : {std::pair{std::int64_t{65'536}, 1'000u},
+                                {1'000'003, 3'001u},
+                                {long_loop, 4'294'967'295u},
+                                {long_loop + 12'345, 4'294'967'291u}}) {
+    for (const std::uint32_t block : {0u, grid / 3, grid / 2, grid - 2}) {
+      std::vector<std::int64_t> ends[2];
+      for (const std::uint32_t i : {0u, 1u}) {
+        ends[i] = {n, -1};
+        code.array("ends", ends[i]).scalar("n", n).run_blocks(grid, block + i, block + i + 1);
+        const std::int64_t run = ends[i][1] - ends[i][0] + 1, even = n / grid;
+        EXPECT_NEAR(double(run), double(even), 32) << "block " << block + i << " of " << grid;
+      }
+      EXPECT_EQ(ends[0][1] + 1, ends[1][0]) << "block " << block << " of " << grid;
+      if (block == 0) EXPECT_EQ(ends[0][0], 0);
+      if (block == grid - 2) EXPECT_EQ(ends[1][1], n - 1);
+    }
+  }
+}
+
 TEST(Loop, BoundsThatCrossRunNothing) {
   Code code(counting_kernel(2));
   std::vector<std::int32_t> x(4);
