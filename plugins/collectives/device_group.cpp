@@ -120,9 +120,9 @@ void DeviceGroup::abort_communicator() noexcept {
   if (locked) using_.unlock();
 }
 
-// Without using_: the watch must be able to end the operations for which this waits.
+// Without using_: the watch must be able to end the operations for which this waits. The context must be
+// current.
 PendingOperations::Entry* DeviceGroup::take_entry() {
-  const Current current(context_);
   for (unsigned round = 0;; ++round) {
     ranks_.check();
     if (PendingOperations::Entry* const entry = pending_.take()) return entry;
@@ -132,13 +132,13 @@ PendingOperations::Entry* DeviceGroup::take_entry() {
 
 void DeviceGroup::submit(void* stream, Operation operation, const Call& call) {
   void* const on = stream ? stream : stream_;
+  const Current current(context_);
   PendingOperations::Entry* const entry = take_entry();
   entry->operation = std::move(operation);
   entry->number = ranks_.collectives();
   try {
     const std::lock_guard guard(using_);
     ranks_.check();
-    const Current current(context_);
     record_event(entry->begin, on);
     call(nccl(), comm_, on);
     record_event(entry->end, on);

@@ -7,19 +7,22 @@
 
 namespace weir::collectives {
 
+PendingOperations::Entry* PendingOperations::take_unused() {
+  const std::lock_guard lock(mutex_);
+  if (unused_.empty()) return nullptr;
+  Entry* const entry = unused_.back();
+  unused_.pop_back();
+  return entry;
+}
+
 PendingOperations::Entry* PendingOperations::take() {
-  const auto take_unused = [&]() -> Entry* {
-    const std::lock_guard lock(mutex_);
-    if (unused_.empty()) return nullptr;
-    Entry* const entry = unused_.back();
-    unused_.pop_back();
-    return entry;
-  };
   if (Entry* const entry = take_unused()) return entry;
-  // If the watch queries events now, new events are created, up to the limit.
-  if (std::unique_lock querying(querying_, std::try_to_lock); querying) collect_ended();
-  if (Entry* const entry = take_unused()) return entry;
-  if (all_.size() == max_pending) return nullptr;
+  if (all_.size() >= unqueried) {
+    // If the watch queries events now, new events are created, up to the limit.
+    if (std::unique_lock querying(querying_, std::try_to_lock); querying) collect_ended();
+    if (Entry* const entry = take_unused()) return entry;
+    if (all_.size() == max_pending) return nullptr;
+  }
   auto made = std::make_unique<Entry>();
   all_.reserve(max_pending);
   made->begin = create_event();
@@ -44,37 +47,50 @@ void PendingOperations::withdraw(Entry* entry) {
   unused_.push_back(entry);
 }
 
+std::size_t PendingOperations::count_ended(std::span<Entry* const> entries) {
+  bool failed = false;
+  const auto has_ended = [&](const Entry* entry) {
+    const EventState state = query_event(entry->end);
+    failed |= state == EventState::failed;
+    return state != EventState::pending;
+  };
+  if (!has_ended(entries.front())) return 0;
+  const auto last = entries.end() - 1;
+  const auto pending = entries.size() == 1 || has_ended(*last)
+                           ? entries.end()
+                           : std::partition_point(entries.begin() + 1, last, has_ended);
+  const auto ended = static_cast<std::size_t>(pending - entries.begin());
+  for (std::size_t i = 0; failed && i < ended; ++i) {
+    if (query_event(entries[i]->end) != EventState::failed) continue;
+    failed_ = entries[i]->operation.name;
+    break;
+  }
+  return ended;
+}
+
 std::vector<PendingOperations::Entry*> PendingOperations::collect_ended() {
-  std::vector<void*> streams;
+  std::vector<std::pair<void*, std::vector<Entry*>>> streams;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [stream, entries] : streams_) streams.push_back(stream);
+    for (const auto& [stream, entries] : streams_) streams.emplace_back(stream, entries);
   }
   std::vector<Entry*> first;
-  for (void* const stream : streams) {
-    for (bool more = true; more;) {
-      Entry* entry = nullptr;
-      {
-        const std::lock_guard lock(mutex_);
-        entry = streams_.at(stream).front();
-      }
-      const EventState end = query_event(entry->end);
-      if (end == EventState::pending) {
-        if (!entry->begun && query_event(entry->begin) != EventState::pending) {
-          entry->begun = true;
-          entry->since = Clock::now();
-        }
-        first.push_back(entry);
-        break;
-      }
-      if (end == EventState::failed) failed_ = entry->operation.name;
+  for (const auto& [stream, entries] : streams) {
+    const std::size_t ended = count_ended(entries);
+    {
       const std::lock_guard lock(mutex_);
-      unused_.push_back(entry);
+      unused_.insert(unused_.end(), entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(ended));
       const auto at = streams_.find(stream);
-      at->second.pop_front();
-      more = !at->second.empty();
-      if (!more) streams_.erase(at);
+      at->second.erase(at->second.begin(), at->second.begin() + static_cast<std::ptrdiff_t>(ended));
+      if (at->second.empty()) streams_.erase(at);
     }
+    if (ended == entries.size()) continue;
+    Entry* const entry = entries[ended];
+    if (!entry->begun && query_event(entry->begin) != EventState::pending) {
+      entry->begun = true;
+      entry->since = Clock::now();
+    }
+    first.push_back(entry);
   }
   return first;
 }

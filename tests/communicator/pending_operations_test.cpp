@@ -102,7 +102,19 @@ class Pending : public testing::Test {
 
 TEST_F(Pending, EventsOfOperationsThatHaveEndedAreReusedAtSubmission) {
   for (int i = 0; i < 10000; ++i) end(submit(a));
-  EXPECT_EQ(vendors.created, 2u);
+  EXPECT_EQ(vendors.created, 2 * PendingOperations::unqueried);
+  EXPECT_LE(vendors.queries, 10000u / 16);
+}
+
+TEST_F(Pending, AnyNumberOfOperationsThatHaveEndedIsCollected) {
+  for (std::size_t ended = 0; ended <= 40; ++ended) {
+    std::vector<Entry*> entries;
+    for (int i = 0; i < 40; ++i) entries.push_back(submit(a));
+    for (std::size_t i = 0; i < ended; ++i) end(entries[i]);
+    EXPECT_EQ(look().waiting, 40 - ended);
+    for (Entry* const entry : entries) end(entry);
+    EXPECT_TRUE(operations.collect());
+  }
 }
 
 TEST_F(Pending, TheirNumberIsLimited) {
@@ -116,7 +128,7 @@ TEST_F(Pending, TheirNumberIsLimited) {
   EXPECT_EQ(vendors.created, 2 * PendingOperations::max_pending);
 }
 
-TEST_F(Pending, OnlyTheFirstOfEachStreamIsQueried) {
+TEST_F(Pending, OfPendingOperationsOnlyTheFirstOfEachStreamIsQueried) {
   for (int i = 0; i < 100; ++i) {
     submit(a);
     submit(b);
@@ -179,6 +191,13 @@ TEST_F(Pending, AFailureOfTheDeviceIsReported) {
   EXPECT_STREQ(look().failed, "broadcast");
   EXPECT_EQ(look().failed, nullptr);
   EXPECT_TRUE(operations.collect());
+  // The first one that failed, although others are queried.
+  end(submit(a, 2));
+  for (const char* const name : {"exchange", "barrier", "all_gather"})
+    set(submit(a, 3, {name})->end, EventState::failed);
+  submit(a, 4);
+  EXPECT_STREQ(look().failed, "exchange");
+  EXPECT_EQ(look().waiting, 1u);
 }
 
 TEST_F(Pending, WithdrawnEntriesAreReused) {
