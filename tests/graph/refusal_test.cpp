@@ -53,7 +53,10 @@ TEST_P(Refusals, ArgumentsAreCheckedWhenTheyAreRecorded) {
   const auto foreign = other.array<std::int32_t>(10);
   EXPECT_THAT(refused([&] { builder.launch(add_both(), x, foreign, 1, 1); }),
               HasSubstr("copy the array there"));
+  std::vector<std::int32_t> host(10);
   EXPECT_THAT(refused([&] { builder.fill(foreign, 1); }), HasSubstr("but the graph is for"));
+  EXPECT_THAT(refused([&] { builder.copy_from(foreign, host); }), HasSubstr("but the graph is for"));
+  EXPECT_THAT(refused([&] { builder.copy_to(foreign, host); }), HasSubstr("but the graph is for"));
   const Graph graph = builder.build();
   EXPECT_EQ(graph.size(), 0u);
   EXPECT_THAT(refused([&] { graph.launch(other.default_stream()); }),

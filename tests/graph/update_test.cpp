@@ -119,6 +119,33 @@ TEST_P(Updates, SurviveMemoryThatWentBackToTheDriver) {
   }
 }
 
+TEST(UpdatedGraph, ThatTheDriverRefusedHalfWayIsMadeAgain) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(stream, 4);
+  GraphBuilder builder(device);
+  std::vector<GraphNode> nodes;
+  for (std::int32_t i = 0; i < 4; ++i)
+    nodes.push_back(builder.launch(kernels.add_value, LaunchShape{},
+                                   {x.slice(i, i + 1), std::int64_t{1}, std::int32_t{1}}));
+  Graph graph = builder.build();
+  graph.launch(stream);
+  for (std::uint64_t n = 1; n <= 4; ++n) {
+    x.fill(stream, 0);
+    const auto value = static_cast<std::int32_t>(10 * n);
+    for (std::int32_t i = 0; i < 4; ++i)
+      graph.update(nodes[static_cast<std::size_t>(i)], LaunchShape{},
+                   {x.slice(i, i + 1), std::int64_t{1}, value + i});
+    Watch::get().fail("graph_update", n, WEIR_ERROR_LAUNCH);
+    error_of(ErrorCode::launch, [&] { graph.launch(stream); });
+    Watch::get().fail_no_more();
+    graph.launch(stream);
+    EXPECT_THAT(x.to_host(stream), ::testing::ElementsAre(value, value + 1, value + 2, value + 3))
+        << "after call " << n;
+  }
+}
+
 TEST(UpdatedGraph, UpdatesOnlyChangedNodes) {
   const Device device = Watch::open();
   const Kernels kernels(device);

@@ -43,6 +43,22 @@ TEST(Repeat, RunsParallelLoopsAsOftenAsTheHostComputes) {
       }
 }
 
+// A graph of the same number of equal loops, in another order.
+TEST(Repeat, NumbersOfTwoRepetitionsMayChangePlaces) {
+  const Kernel kernel{"two repetitions", [](View<int> x, Value<int> first, Value<int> second) {
+                        repeat(first, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] * 2; }); });
+                        repeat(second, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+                      }};
+  const std::size_t n = 2000;
+  auto x = tested().array<int>(n);
+  for (const LaunchMode mode : modes)
+    for (const auto& [first, second] : {std::pair(3, 1), {1, 3}, {3, 1}, {2, 2}}) {
+      x.fill(1);
+      kernel(LaunchOptions{.mode = mode}, tested().default_stream(), x, first, second);
+      ASSERT_EQ(x.to_host(), std::vector<int>(n, (1 << first) + second)) << first << " " << second;
+    }
+}
+
 TEST(Repeat, BoundsMayDependOnTheNumberOfTheRepetition) {
   // Forward substitution, column by column.
   const Kernel solve{"solve", [](View<double, 2> l, View<double> b) {

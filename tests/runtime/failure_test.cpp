@@ -40,6 +40,26 @@ void fail_on(const Kernels& kernels, const StreamRef& stream, std::uint32_t site
 }
 
 // proves R34
+TEST(Failure, InAKernelSurfacesInCallsThatOnlyOrderStreams) {
+  const Device device = open_real();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  const Event event = device.create_event(), mark = device.create_event();
+  event.record(other);
+  const std::uint32_t site = detail::register_failure_sites(2, std::make_shared<TestSource>());
+  const auto surfaces = [&](auto&& call) {
+    fail_on(kernels, stream, site + 1, 5);
+    wait_without_asking(device, stream);
+    EXPECT_EQ(error_of(ErrorCode::assertion, call), "site 1 at 5");
+    EXPECT_NO_THROW(call());
+  };
+  surfaces([&] { stream.wait(event); });
+  surfaces([&] { mark.record(stream); });
+  surfaces([&] { (void)stream.query(); });
+  detail::forget_failure_sites(site);
+}
+
+// proves R34
 TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
   const Device device = open_real();
   const Kernels kernels(device);

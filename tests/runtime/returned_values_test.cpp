@@ -95,7 +95,26 @@ TEST_P(ReturnedValues, BecomeReadyWithoutAWait) {
   while (!future.ready() && std::chrono::steady_clock::now() < deadline) {
   }
   EXPECT_EQ(watch.count("stream_synchronize"), waits);
+  const std::uint64_t calls = watch.total();
   EXPECT_EQ(future.get(), 100);
+  EXPECT_EQ(watch.total(), calls) << "the driver is not asked again";
+}
+
+TEST_P(ReturnedValues, MayBeWaitedFor) {
+  const auto x = filled(device, stream, 1);
+  stream.synchronize();
+  std::atomic<bool> called{false};
+  stream.call_host([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    called = true;
+  });
+  const auto future = sum_kernel()(stream, x, 1.0f).second;
+  future.wait();
+  EXPECT_TRUE(called);
+  const std::uint64_t calls = watch.total();
+  EXPECT_TRUE(future.ready());
+  EXPECT_EQ(future.get(), 100);
+  EXPECT_EQ(watch.total(), calls) << "the driver is not asked again";
 }
 
 TEST_P(ReturnedValues, ThrowTheFailureOfTheirLaunch) {

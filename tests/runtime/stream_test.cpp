@@ -220,6 +220,16 @@ TEST(Stream, DestroyingOneWithWorkInFlightNeitherWaitsNorLosesWork) {
   EXPECT_EQ(x.to_host()[63], 5);
 }
 
+TEST(Stream, ThatCannotBeMadeLeavesNothing) {
+  const Device device = Watch::open();
+  const auto count = [](const char* slot) { return Watch::get().count(slot); };
+  const std::uint64_t made = count("stream_create"), destroyed = count("stream_destroy");
+  Watch::get().fail("event_create", 1, WEIR_ERROR_OUT_OF_MEMORY, 100);
+  error_of(ErrorCode::out_of_memory, [&] { (void)device.create_stream(); });
+  EXPECT_GT(count("stream_create"), made);
+  EXPECT_EQ(count("stream_destroy") - destroyed, count("stream_create") - made);
+}
+
 // proves R6
 TEST(Stream, ManyDestroyedWithWorkInFlightAreAllDrained) {
   const Device device = Watch::open();
