@@ -233,6 +233,52 @@ TEST_P(Memory, IsAvailableToAnotherStreamAtOnceWhenTheHomeStreamIsBusyWithLaterW
   EXPECT_EQ(x.to_host(other)[0], 3);
 }
 
+// A program allocates on one stream and works on another, and runs ahead of the device.
+TEST_P(Memory, WhoseWorkIsOverIsReusedByAnotherStreamAlthoughItsOwnIsBusy) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream home = device.create_stream(), busy = device.create_stream();
+  const auto allocations_for = [&](int arrays) {
+    const std::uint64_t before = device.memory_statistics().driver_allocations;
+    std::vector<Array<std::int32_t>> all;
+    for (int i = 0; i < arrays; ++i) {
+      all.push_back(device.array<std::int32_t>(home, 100));
+      kernels.add(busy, all.back(), 1);
+    }
+    return device.memory_statistics().driver_allocations - before;
+  };
+  const Event event = device.create_event();
+  Flag first, second, third;
+  kernels.close_gate(busy, first);
+  EXPECT_EQ(allocations_for(10), 10u);
+  EXPECT_EQ(allocations_for(1), 1u) << "all wait for the gate";
+  event.record(busy);
+  kernels.close_gate(busy, second);
+  first.open();
+  event.synchronize();
+  EXPECT_EQ(allocations_for(10), 0u) << "the stream has passed the event of the last allocation";
+  EXPECT_EQ(allocations_for(1), 1u);
+  second.open();
+  busy.synchronize();
+  kernels.close_gate(busy, third);
+  EXPECT_EQ(allocations_for(12), 0u) << "the host has waited";
+  EXPECT_EQ(allocations_for(1), 1u);
+  third.open();
+}
+
+TEST_P(Memory, ThatIsAllocatedOnOneStreamAndUsedOnAnotherDoesNotAddUp) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  for (int burst = 0; burst < 4; ++burst) {
+    for (int i = 0; i < 2000; ++i) kernels.add(stream, device.array<std::int32_t>(100), 1);
+    stream.synchronize();
+  }
+  const MemoryStatistics now = device.memory_statistics();
+  EXPECT_EQ(now.allocations, 8000u);
+  EXPECT_LT(now.driver_allocations, 4000u);
+}
+
 TEST_P(Memory, OfManyStreamsIsOrderedToo) {
   const Device device = open();
   const Kernels kernels(device);

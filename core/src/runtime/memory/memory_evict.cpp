@@ -219,11 +219,14 @@ std::uint64_t MemoryPool::trim_caches() {
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamState& stream = *device_.streams.at(slot);
     decltype(stream.cache.lists) lists{};
+    EventState* progress = nullptr;
     {
       std::lock_guard lock(stream.cache.mutex);
-      if (!stream.cache.bytes.exchange(0, std::memory_order_relaxed)) continue;
-      lists.swap(stream.cache.lists);
+      progress = std::exchange(stream.cache.progress, nullptr);
+      if (stream.cache.bytes.exchange(0, std::memory_order_relaxed)) lists.swap(stream.cache.lists);
     }
+    if (progress) device_.events.release(progress);
+    if (std::ranges::all_of(lists, [](const MemoryBlock* list) { return !list; })) continue;
     EventState* mark = nullptr;
     try {
       if (!device_.lost()) mark = device_.streams.mark(slot);

@@ -109,11 +109,16 @@ void MemoryPool::wait_on_host(const Marks& marks) noexcept {
 
 void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
   decltype(stream.cache.lists) lists{};
+  EventState* progress = nullptr;
+  bool any = false;
   {
     std::lock_guard lock(stream.cache.mutex);
-    if (!stream.cache.bytes.exchange(0, std::memory_order_relaxed)) return;
+    progress = std::exchange(stream.cache.progress, nullptr);
+    any = stream.cache.bytes.exchange(0, std::memory_order_relaxed) != 0;
     lists.swap(stream.cache.lists);
   }
+  if (progress) device_.events.release(progress);
+  if (!any) return;
   stream.cache.granted.store(0, std::memory_order_relaxed);
   for (MemoryBlock* list : lists)
     while (MemoryBlock* block = list) {

@@ -198,6 +198,7 @@ class MemoryPool {
   MemoryBlock* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last,
                          bool count = false) noexcept;
   MemoryBlock* take_ready(std::uint32_t index) noexcept;
+  bool release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last);
   MemoryBlock* take_idle(StreamState& stream, std::uint32_t index);
   MemoryBlock* take_after_events(StreamState& stream, std::uint32_t index);
   MemoryBlock* allocate_from_driver(StreamState& stream, std::uint32_t index);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources of a memory block, in this order: the stream's own cache, memory blocks ready for all streams,
-// caches of idle streams, the driver. When the driver is out of memory: memory blocks of busy streams, for
-// which this stream waits, and then the driver again after all caches are returned. Busy streams come late,
-// so that two streams that allocate at the same time do not wait for each other.
+// caches of other streams as far as their work is over, the driver. When the driver is out of memory: memory
+// blocks of busy streams, for which this stream waits, and then the driver again after all caches are
+// returned. Busy streams come late, so that two streams that allocate at the same time do not wait for each
+// other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +39,54 @@ MemoryBlock* MemoryPool::take_ready(std::uint32_t index) noexcept {
   return nullptr;
 }
 
+// A busy stream's memory blocks whose own work is over become ready for all streams, else a program that
+// allocates on one stream and works on another would never reuse memory while it runs ahead of the device.
+// How far the stream has come is known from waits of the host, and from one event at a time.
+bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last) {
+  if (owner.foreign) return false;  // work of other libraries is not counted
+  const auto exchange_progress = [&](EventState* event, std::uint64_t at) {
+    std::lock_guard lock(owner.cache.mutex);
+    return std::pair(std::exchange(owner.cache.progress, event), std::exchange(owner.cache.progress_at, at));
+  };
+  auto [progress, at] = exchange_progress(nullptr, 0);
+  if (progress && is_reached(*progress)) {
+    owner.note_completion(at);
+    device_.events.release(std::exchange(progress, nullptr));
+  }
+  if (!progress) {
+    at = owner.submitted.load(std::memory_order_acquire);
+    try {
+      progress = device_.streams.mark(owner.slot);
+    } catch (const Error&) {  // the request can be served without
+    }
+  }
+  if (progress) progress = exchange_progress(progress, at).first;
+  if (progress) device_.events.release(progress);  // of another thread
+
+  const std::uint64_t completed = owner.completed.load(std::memory_order_acquire);
+  MemoryBlock* finished = nullptr;
+  {
+    std::lock_guard lock(owner.cache.mutex);
+    for (std::uint32_t index = first; index <= last; ++index)
+      for (MemoryBlock** link = &owner.cache.lists[index]; MemoryBlock* const block = *link;) {
+        if (block->available_at > completed) {
+          link = &block->next;
+          continue;
+        }
+        *link = block->next;
+        block->next = std::exchange(finished, block);
+        owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+      }
+  }
+  if (!finished) return false;
+  std::lock_guard lock(mutex_);
+  while (MemoryBlock* const block = finished) {
+    finished = block->next;
+    push_ready(block);
+  }
+  return true;
+}
+
 MemoryBlock* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
   int queries = 4;  // keeps a miss cheaper than an allocation
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
@@ -46,11 +95,22 @@ MemoryBlock* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
     MemoryBlock* block = take_from(owner, index, largest_fit(index));
     if (!block) continue;
     // The memory block's uses were counted before it was freed, so idleness observed here covers them.
-    if (owner.known_idle() || (queries-- > 0 && is_idle(owner))) {
+    bool idle = owner.known_idle();
+    const bool asks = !idle && queries > 0;
+    if (asks) {
+      --queries;
+      idle = is_idle(owner);
+    }
+    if (idle) {
       cross_stream_.fetch_add(1, std::memory_order_relaxed);
       return block;
     }
     push(owner, block);
+    if (!asks || !release_finished(owner, index, largest_fit(index))) continue;
+    if (MemoryBlock* const ready = take_ready(index)) {
+      cross_stream_.fetch_add(1, std::memory_order_relaxed);
+      return ready;
+    }
   }
   return nullptr;
 }

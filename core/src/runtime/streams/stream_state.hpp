@@ -75,6 +75,9 @@ struct StreamCache {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> granted{0};  ///< bytes for which the pool's limit was checked
   std::uint64_t allocations = 0;
+  /// For other streams' requests: an event of this stream, and the submissions before it; null if none waits.
+  EventState* progress = nullptr;
+  std::uint64_t progress_at = 0;
 };
 
 struct alignas(64) StreamState : StreamProgress {
