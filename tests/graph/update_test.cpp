@@ -72,6 +72,37 @@ TEST_P(Updates, GiveCopiesAndFillsOtherPlaces) {
 }
 
 // proves R23
+TEST_P(Updates, MayTurnCopiesAndFillsOfNothingIntoOthersAndBack) {
+  auto x = filled<std::int32_t>(8, 1), y = filled<std::int32_t>(8, 2);
+  const auto none = x.slice(0, 0), no_other = y.slice(0, 0);
+  std::vector<std::int32_t> in(8, 7), out(8, 0), nothing;
+  GraphBuilder builder(device);
+  const GraphNode fill = builder.fill(none, 3), copy = builder.copy(no_other, none),
+                  from = builder.copy_from(none, nothing), to = builder.copy_to(none, nothing);
+  Graph graph = builder.build();
+  for (int round = 0; round < 2; ++round) {
+    graph.launch(stream);
+    EXPECT_THAT(y.to_host(stream), Each(2));
+    graph.update_fill(fill, x, 4);
+    graph.update_copy(copy, y, x);
+    graph.update_copy_from_bytes(from, x, std::as_bytes(std::span(in)));
+    graph.update_copy_to_bytes(to, x, std::as_writable_bytes(std::span(out)));
+    graph.launch(stream);
+    EXPECT_THAT(y.to_host(stream), Each(4));
+    EXPECT_THAT(out, Each(7));
+    out.assign(8, 0);
+    y.fill(stream, 2);
+    graph.update_fill(fill, none, 5);
+    graph.update_copy(copy, no_other, none);
+    graph.update_copy_from_bytes(from, none, {});
+    graph.update_copy_to_bytes(to, none, {});
+  }
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { graph.update_fill(copy, x, 4); }),
+              ::testing::HasSubstr("is a copy between arrays; found arguments for a fill"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { graph.update_copy(fill, y, x); }),
+              ::testing::HasSubstr("is a fill; found arguments for a copy between arrays"));
+}
+
 TEST_P(Updates, LeaveSubmittedRunsAlone) {
   auto x = filled<std::int32_t>(64, 0), y = filled<std::int32_t>(64, 0);
   GraphBuilder builder(device);

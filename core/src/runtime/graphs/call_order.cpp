@@ -62,8 +62,7 @@ void describe(const GraphState& graph, const GraphCall& call, const TransferCall
     else if (work.kind == WEIR_GRAPH_COPY_TO_HOST)
       out.accesses.push_back(access_of(work.host_destination, work.size, true));
   }
-  const bool to_host =
-      !transfers.transfers.empty() && transfers.transfers.front().work.kind == WEIR_GRAPH_COPY_TO_HOST;
+  const bool to_host = transfers.kind == WEIR_GRAPH_COPY_TO_HOST;
   // The destination comes first.
   for (std::size_t i = 0; i < call.arrays.size(); ++i)
     out.accesses.push_back(access_of(call.arrays[i], i == 0 && !to_host));

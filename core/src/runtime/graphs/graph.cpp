@@ -42,14 +42,9 @@ std::string_view describe_transfer(std::uint32_t kind) {
   }
 }
 
-/// That of the operation: fills may continue with copies.
-std::uint32_t kind_of(const detail::TransferCall& call) {
-  return call.transfers.front().work.kind;
-}
-
 std::string describe_work(const GraphCall& call) {
   if (const KernelOrigin* kernel = call.kernel()) return fmt::format("kernel '{}'", kernel->name);
-  return std::string(describe_transfer(kind_of(std::get<detail::TransferCall>(call.what))));
+  return std::string(describe_transfer(std::get<detail::TransferCall>(call.what).kind));
 }
 
 [[noreturn]] void throw_dead_array(const GraphState& graph) {
@@ -131,7 +126,7 @@ Call& call_of(GraphState& graph, const detail::CallNumbers& numbers, std::string
 void replace_transfer(GraphState& graph, const detail::CallNumbers& numbers, std::uint32_t kind,
                       const std::function<GraphCall()>& with) {
   const auto& call = call_of<detail::TransferCall>(graph, numbers, describe_transfer(kind));
-  if (kind_of(call) != kind) throw_other_call(graph, numbers.index, describe_transfer(kind));
+  if (call.kind != kind) throw_other_call(graph, numbers.index, describe_transfer(kind));
   graph.replace(numbers.index, with());
 }
 

@@ -141,7 +141,7 @@ GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayV
   Transfer transfer = new_transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());
   write_to(transfer, to, to.offset());
   read_from(transfer, from, from.offset());
-  return {TransferCall{{transfer}}, {to, from}, 1};
+  return {TransferCall{WEIR_GRAPH_COPY_ON_DEVICE, {transfer}}, {to, from}, 1};
 }
 
 GraphCall upload_call(DeviceState& device, const AnyArrayView& to, std::span<const std::byte> from) {
@@ -150,7 +150,7 @@ GraphCall upload_call(DeviceState& device, const AnyArrayView& to, std::span<con
   Transfer transfer = new_transfer(WEIR_GRAPH_COPY_TO_DEVICE, from.size());
   write_to(transfer, to, to.offset());
   transfer.work.host_source = from.data();
-  return {TransferCall{{transfer}}, {to}, 1};
+  return {TransferCall{WEIR_GRAPH_COPY_TO_DEVICE, {transfer}}, {to}, 1};
 }
 
 GraphCall download_call(DeviceState& device, const AnyArrayView& from, std::span<std::byte> to) {
@@ -159,14 +159,14 @@ GraphCall download_call(DeviceState& device, const AnyArrayView& from, std::span
   Transfer transfer = new_transfer(WEIR_GRAPH_COPY_TO_HOST, to.size());
   read_from(transfer, from, from.offset());
   transfer.work.host_destination = to.data();
-  return {TransferCall{{transfer}}, {from}, 1};
+  return {TransferCall{WEIR_GRAPH_COPY_TO_HOST, {transfer}}, {from}, 1};
 }
 
 GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* element) {
   check_place(device, to);
   const auto* bytes = static_cast<const std::byte*>(element);
   const std::size_t size = to.element().size();
-  TransferCall call;
+  TransferCall call{WEIR_GRAPH_FILL, {}};
   if (const std::uint32_t pattern = pattern_size(bytes, size); pattern || to.size_bytes() == 0) {
     call.transfers.push_back(new_fill(to, to.offset(), to.size_bytes(), bytes, pattern));
     return {std::move(call), {to}, 1};

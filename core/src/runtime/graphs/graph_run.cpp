@@ -97,13 +97,12 @@ void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamStat
   std::uint64_t bytes = 0;
   for (const Transfer& transfer : call.transfers) bytes += transfer.work.size;
   if (bytes == 0) return;
-  const std::uint32_t kind = call.transfers.front().work.kind;
   submit_timed(
-      stream, label_of(kind),
+      stream, label_of(call.kind),
       [&] {
         for (const Transfer& transfer : call.transfers) submit(transfer, stream);
       },
-      [&] { return kind == WEIR_GRAPH_COPY_ON_DEVICE ? 2 * bytes : bytes; });
+      [&] { return call.kind == WEIR_GRAPH_COPY_ON_DEVICE ? 2 * bytes : bytes; });
 }
 
 /// Replays from step `i` to the end of the enclosing branch or region; returns the step at which it ends.

@@ -53,6 +53,9 @@ struct Transfer {
 /// A copy or a fill: transfers that run one after the other. Only fills with elements that are not a repeated
 /// pattern have several, see fill_pattern.hpp.
 struct TransferCall {
+  /// Of the operation, as in enum weir_graph_node_kind. A fill may continue with copies, and a transfer of no
+  /// bytes is an empty node.
+  std::uint32_t kind;
   std::vector<Transfer> transfers;
 };
 
