@@ -320,8 +320,40 @@ void expect_long_chain_of_held_streams() {
       << "a chain of " << count << " streams, each of which copies what the one before it wrote";
 }
 
-WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold,
-                 "A chain of 100 waits over 8 streams keeps its order, and so does one of 200 streams.") {
+/// The stream has no work of its own.
+void expect_mark_behind_two_waits() {
+  const Stream first, second, waiting;
+  const Event of_first, of_second, mark;
+  Gate one, two;
+  one.hold(first);
+  two.hold(second);
+  of_first.record(first);
+  of_second.record(second);
+  waiting.wait(of_first);
+  waiting.wait(of_second);
+  waiting.flush();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has most probably begun to wait
+  mark.record(waiting);
+  const char* const words =
+      " of a stream that waits for two others and has no work of its own, recorded after its waits; "
+      "event_query "
+      "returned WEIR_OK. driver.h: an event is reached after all work before its record, of which waits are "
+      "a "
+      "part. Look first at the mark that event_record stores";
+  EXPECT_FALSE(mark.done()) << "an event" << words;
+  one.open();
+  first.synchronize();
+  EXPECT_TRUE(never([&] { return mark.done(); }))
+      << "after the first of the others had ended, an event" << words;
+  two.open();
+  mark.synchronize();
+  EXPECT_TRUE(second.done());
+}
+
+WEIR_REQUIREMENT(
+    2, 43, Events, ChainsOfStreamsHold,
+    "A chain of 100 waits over 8 streams keeps its order, and so does one of 200 streams. An event that "
+    "is recorded after two waits is reached after both.") {
   const Memory memory(8 * 101);
   std::vector<Stream> streams(8);
   std::vector<Event> events(8);
@@ -344,7 +376,9 @@ WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold,
            "replaces the earlier mark. Look first at event_record of an event whose last mark is not "
            "reached, then "
            "at stream_wait_event";
-  if (Gate::possible()) expect_long_chain_of_held_streams();
+  if (!Gate::possible()) return;
+  expect_long_chain_of_held_streams();
+  if (has(WEIR_CAP_CONCURRENT_STREAMS)) expect_mark_behind_two_waits();
 }
 
 WEIR_REQUIREMENT(2, 89, Events, AreReachedForThoseWhoSeeWhatWaitedForThem,

@@ -296,26 +296,36 @@ WEIR_REQUIREMENT(
 WEIR_REQUIREMENT(
     2, 51, Marks, CallsProceedWhileAThreadWaitsForTheEvent,
     "While one thread waits in event_synchronize, other threads query the event, wait for it in streams "
-    "and record it again.") {
+    "and record it again; the thread waits for the record before its call.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   for (const std::uint32_t flags :
        {std::uint32_t{WEIR_EVENT_PLAIN}, has(WEIR_CAP_TIMED_EVENTS) ? std::uint32_t{WEIR_EVENT_TIMED} : 0u}) {
     const Stream held, other;
     const Event event(flags);
-    Gate gate;
+    Gate gate, later;
     gate.hold(held);
     event.record(held);
-    std::atomic<bool> calling{false};
+    std::atomic<bool> calling{false}, returned{false};
     std::jthread waiter([&] {
       calling = true;
       (void)result_of(table().event_synchronize, weir_event(event));
+      returned = true;
     });
     while (!calling) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(event.done());  // a call that blocks lets the gate open late, which is a failure
     other.wait(event);
+    later.hold(other);
     event.record(other);
     gate.open();
+    for (int i = 0; i < 2000 && !returned; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(returned)
+        << "a thread waited in event_synchronize; the event was then recorded in another stream, which is "
+           "held, and "
+           "the work before its first record ended; the call had not returned 2 seconds later. driver.h: "
+           "event_synchronize waits for the record before the call. Look first at when it reads the event's "
+           "mark";
+    later.open();
   }
 }
 

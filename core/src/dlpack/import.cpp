@@ -123,7 +123,7 @@ AnyArray import(const StreamRef& on, const Tensor& tensor, bool read_only, const
       refuse_copy("its strides put the components of an element apart",
                   ", or make it contiguous in the library that made it");
     if (!layout.apart)
-      refuse_copy("by its strides elements share memory",
+      refuse_copy("by its strides elements share memory or interleave",
                   ", or make it contiguous in the library that made it");
     if (read_only) refuse_copy("it is read-only, and kernels may write to arrays", "");
   }
