@@ -266,6 +266,20 @@ TEST(DebugLaunch, StopsWhereNaNAppears) {
   EXPECT_THAT(error_of([&] { sum(both, y); }), HasSubstr("NaN results"));
 }
 
+TEST(DebugLaunch, RefusesTheLoopsThatOtherLaunchesRefuse) {
+  const auto body = [](View<std::int64_t> x, Value<std::int64_t> low, Value<std::int64_t> high) {
+    range_for(range(low, high), [&](Index i) { x[0] = i; });
+  };
+  const Kernel ordinary{"too long", body};
+  const Kernel slow{"too long", body, {.debug = true}};
+  auto x = tested().array<std::int64_t>(1);
+  for (const auto* kernel : {&ordinary, &slow})
+    EXPECT_THAT(thrown_by([&] {
+                  (*kernel)(tested().default_stream(), x, -2, std::numeric_limits<std::int64_t>::max());
+                }).what(),
+                HasSubstr("has more than the 9223372036854775807 iterations"));
+}
+
 TEST(DebugLaunch, CanBeSwitchedOnAndOff) {
   const Kernel root{"root", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = sqrt(x[i]); }); }};
   auto x = upload(std::vector<float>{-1});

@@ -260,6 +260,8 @@ void debug_launch(ProgramState& program, const StreamRef& stream, std::span<cons
   stream.synchronize();  // throws failures of earlier launches, and shows their lines
   // Work of other threads on the stream must not come between the copies.
   std::optional<SubmissionSequence> one_step(std::in_place, state);
+  LaunchValues values(arguments);
+  (void)choose_variant(program, state.device, values);  // refuses loops of too many iterations
   interpreter::Arguments on_host = arguments_on_host(stream, arguments);
   if (program.plan->uses_launch_key) on_host.launch_key = next_launch_key(program, options);
   const std::vector<std::vector<std::byte>> before = on_host.memories;

@@ -49,9 +49,11 @@ bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::
     return std::pair(std::exchange(owner.cache.progress, event), std::exchange(owner.cache.progress_at, at));
   };
   auto [progress, at] = exchange_progress(nullptr, 0);
-  if (progress && is_reached(*progress)) {
-    owner.note_completion(at);
-    device_.events.release(std::exchange(progress, nullptr));
+  if (progress) {
+    const weir_result result = device_.call_no_throw(
+        [&](weir_status* status) { return device_.table().event_query(progress->event, status); });
+    if (result == WEIR_OK) owner.note_completion(at);
+    if (result != WEIR_NOT_READY) device_.events.release(std::exchange(progress, nullptr));
   }
   if (!progress) {
     at = owner.submitted.load(std::memory_order_acquire);
