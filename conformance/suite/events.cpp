@@ -336,10 +336,8 @@ void expect_mark_behind_two_waits() {
   mark.record(waiting);
   const char* const words =
       " of a stream that waits for two others and has no work of its own, recorded after its waits; "
-      "event_query "
-      "returned WEIR_OK. driver.h: an event is reached after all work before its record, of which waits are "
-      "a "
-      "part. Look first at the mark that event_record stores";
+      "event_query returned WEIR_OK. driver.h: an event is reached after all work before its record, of "
+      "which waits are a part. Look first at the mark that event_record stores";
   EXPECT_FALSE(mark.done()) << "an event" << words;
   one.open();
   first.synchronize();

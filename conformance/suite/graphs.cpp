@@ -329,8 +329,7 @@ WEIR_REQUIREMENT(5, 20, Graphs, DestroyedOnesComplete,
       << ": what " << runs
       << " runs of a graph of one fill had written, 64 bytes for each; the graph was destroyed "
          "while all of them waited. driver.h: graph_destroy leaves submitted runs to complete. Look first at "
-         "what "
-         "graph_destroy does with runs that have not begun";
+         "what graph_destroy does with runs that have not begun";
 }
 
 WEIR_REQUIREMENT(5, 21, Graphs, OfAThousandNodesRun, "A graph of 1000 nodes in 10 chains runs whole.") {

@@ -321,10 +321,9 @@ WEIR_REQUIREMENT(
     for (int i = 0; i < 2000 && !returned; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(returned)
         << "a thread waited in event_synchronize; the event was then recorded in another stream, which is "
-           "held, and "
-           "the work before its first record ended; the call had not returned 2 seconds later. driver.h: "
-           "event_synchronize waits for the record before the call. Look first at when it reads the event's "
-           "mark";
+           "held, and the work before its first record ended; the call had not returned 2 seconds later. "
+           "driver.h: event_synchronize waits for the record before the call. Look first at when it reads "
+           "the event's mark";
     later.open();
   }
 }

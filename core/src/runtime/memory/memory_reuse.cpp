@@ -41,7 +41,9 @@ MemoryBlock* MemoryPool::take_ready(std::uint32_t index) noexcept {
 
 // A busy stream's memory blocks whose own work is over become ready for all streams, else a program that
 // allocates on one stream and works on another would never reuse memory while it runs ahead of the device.
-// How far the stream has come is known from waits of the host, and from one event at a time.
+// How far the stream has come is known from waits of the host, and from one event at a time. A cache is
+// looked through only when that has changed, since it may hold as many memory blocks as there is work in
+// flight. Returns whether there were any.
 bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last) {
   if (owner.foreign) return false;  // work of other libraries is not counted
   const auto exchange_progress = [&](EventState* event, std::uint64_t at) {
@@ -69,7 +71,8 @@ bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::
   MemoryBlock* finished = nullptr;
   {
     std::lock_guard lock(owner.cache.mutex);
-    for (std::uint32_t index = first; index <= last; ++index)
+    for (std::uint32_t index = first; index <= last; ++index) {
+      if (std::exchange(owner.cache.looked_at[index], completed) == completed) continue;
       for (MemoryBlock** link = &owner.cache.lists[index]; MemoryBlock* const block = *link;) {
         if (block->available_at > completed) {
           link = &block->next;
@@ -79,6 +82,7 @@ bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::
         block->next = std::exchange(finished, block);
         owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
       }
+    }
   }
   if (!finished) return false;
   std::lock_guard lock(mutex_);

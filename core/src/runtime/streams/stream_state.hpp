@@ -78,6 +78,8 @@ struct StreamCache {
   /// For other streams' requests: an event of this stream, and the submissions before it; null if none waits.
   EventState* progress = nullptr;
   std::uint64_t progress_at = 0;
+  /// By class: the completed submissions when its memory blocks were last looked through for other streams.
+  std::array<std::uint64_t, size_class_count> looked_at{};
 };
 
 struct alignas(64) StreamState : StreamProgress {
