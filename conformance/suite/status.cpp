@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kernels/graph_nodes.hpp"
 #include "kernels/kernels.hpp"
 
 namespace weir::conformance {
@@ -95,9 +96,22 @@ WEIR_REQUIREMENT(2, 96, Status, MayBeNullInRefusals,
   void* native = nullptr;
   if (!has(WEIR_CAP_NATIVE_STREAM))
     expect("stream_get_native", table().stream_get_native(stream, &native, nullptr), WEIR_ERROR_UNSUPPORTED);
+  if (has(WEIR_CAP_TIMED_EVENTS)) {
+    const Event never(WEIR_EVENT_TIMED);
+    double nanoseconds = 0;
+    expect("event_elapsed of an event that was never recorded",
+           table().event_elapsed(never, never, &nanoseconds, nullptr));
+  }
   if (!has(WEIR_CAP_GRAPHS)) return;
-  weir_graph graph = nullptr;
-  expect("graph_create of 0 nodes", table().graph_create(device(), 0, nullptr, &graph, nullptr));
+  weir_graph none = nullptr;
+  expect("graph_create of 0 nodes", table().graph_create(device(), 0, nullptr, &none, nullptr));
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+  const Graph graph = nodes.make();
+  weir_graph_node node{};
+  node.struct_size = sizeof node;
+  node.kind = WEIR_GRAPH_EMPTY;
+  expect("graph_update of a node past the end", table().graph_update(graph, 1, &node, nullptr));
 }
 
 WEIR_REQUIREMENT(
