@@ -80,9 +80,9 @@ class PendingOperations {
   /// `querying_` must be held. Returns the first operation of each stream that has not ended.
   std::vector<Entry*> collect_ended();
 
-  std::mutex querying_;                          ///< held while events are queried
-  const char* failed_ = nullptr;                 ///< guarded by querying_
-  std::mutex mutex_;                             ///< guards the rest
+  std::mutex querying_;                           ///< held while events are queried
+  const char* failed_ = nullptr;                  ///< guarded by querying_
+  std::mutex mutex_;                              ///< guards the rest
   std::map<void*, std::vector<Entry*>> streams_;  ///< no empty ones
   std::vector<Entry*> unused_;
   std::vector<std::unique_ptr<Entry>> all_;  ///< changed by the thread that submits

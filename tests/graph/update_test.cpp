@@ -71,7 +71,6 @@ TEST_P(Updates, GiveCopiesAndFillsOtherPlaces) {
   EXPECT_THAT(y.to_host(stream), Each(7));
 }
 
-// proves R23
 TEST_P(Updates, MayTurnCopiesAndFillsOfNothingIntoOthersAndBack) {
   auto x = filled<std::int32_t>(8, 1), y = filled<std::int32_t>(8, 2);
   const auto none = x.slice(0, 0), no_other = y.slice(0, 0);
@@ -103,6 +102,7 @@ TEST_P(Updates, MayTurnCopiesAndFillsOfNothingIntoOthersAndBack) {
               ::testing::HasSubstr("is a fill; found arguments for a copy between arrays"));
 }
 
+// proves R23
 TEST_P(Updates, LeaveSubmittedRunsAlone) {
   auto x = filled<std::int32_t>(64, 0), y = filled<std::int32_t>(64, 0);
   GraphBuilder builder(device);

@@ -218,20 +218,13 @@ std::uint64_t MemoryPool::trim_caches() {
   }
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamState& stream = *device_.streams.at(slot);
-    decltype(stream.cache.lists) lists{};
-    EventState* progress = nullptr;
-    {
-      std::lock_guard lock(stream.cache.mutex);
-      progress = std::exchange(stream.cache.progress, nullptr);
-      if (stream.cache.bytes.exchange(0, std::memory_order_relaxed)) lists.swap(stream.cache.lists);
-    }
-    if (progress) device_.events.release(progress);
-    if (std::ranges::all_of(lists, [](const MemoryBlock* list) { return !list; })) continue;
+    const std::optional<CacheLists> lists = take_cache(stream);
+    if (!lists) continue;
     EventState* mark = nullptr;
     try {
       if (!device_.lost()) mark = device_.streams.mark(slot);
     } catch (...) {
-      for (MemoryBlock* list : lists) push_list(stream, list);
+      for (MemoryBlock* list : *lists) push_list(stream, list);
       throw;
     }
     if (mark) {
@@ -239,9 +232,9 @@ std::uint64_t MemoryPool::trim_caches() {
       StreamManager::wait_for(*mark);
       device_.events.release(mark);
     }
-    for (MemoryBlock* list : lists) bytes += give_to_driver(list);
+    for (MemoryBlock* list : *lists) bytes += give_to_driver(list);
   }
-  decltype(ready_) lists{};
+  CacheLists lists{};
   {
     std::lock_guard lock(mutex_);
     lists.swap(ready_);

@@ -107,20 +107,25 @@ void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   for (EventState* mark : marks) StreamManager::wait_for(*mark);
 }
 
-void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
-  decltype(stream.cache.lists) lists{};
+std::optional<CacheLists> MemoryPool::take_cache(StreamState& stream) noexcept {
+  CacheLists lists{};
   EventState* progress = nullptr;
   bool any = false;
   {
     std::lock_guard lock(stream.cache.mutex);
     progress = std::exchange(stream.cache.progress, nullptr);
     any = stream.cache.bytes.exchange(0, std::memory_order_relaxed) != 0;
-    lists.swap(stream.cache.lists);
+    if (any) lists.swap(stream.cache.lists);
   }
   if (progress) device_.events.release(progress);
-  if (!any) return;
+  return any ? std::optional(lists) : std::nullopt;
+}
+
+void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
+  const std::optional<CacheLists> lists = take_cache(stream);
+  if (!lists) return;
   stream.cache.granted.store(0, std::memory_order_relaxed);
-  for (MemoryBlock* list : lists)
+  for (MemoryBlock* list : *lists)
     while (MemoryBlock* block = list) {
       list = block->next;
       if (mark)

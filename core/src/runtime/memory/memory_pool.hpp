@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 #include <weir/device.hpp>
@@ -198,6 +199,7 @@ class MemoryPool {
   MemoryBlock* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last,
                          bool count = false) noexcept;
   MemoryBlock* take_ready(std::uint32_t index) noexcept;
+  void ask_for_progress(StreamState& owner);
   bool release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last);
   MemoryBlock* take_idle(StreamState& stream, std::uint32_t index);
   MemoryBlock* take_after_events(StreamState& stream, std::uint32_t index);
@@ -216,6 +218,9 @@ class MemoryPool {
   void push_list(StreamState& owner, MemoryBlock* list) noexcept;
   void recycle(MemoryBlock* block) noexcept;
   bool is_idle(StreamState& owner) noexcept;
+  /// All memory blocks of the stream's cache, which does not ask for progress any more; nothing if it is
+  /// empty.
+  std::optional<CacheLists> take_cache(StreamState& stream) noexcept;
   std::uint64_t trim_caches();
 
   bool push(StreamState& owner, MemoryBlock* block) noexcept;
@@ -245,7 +250,7 @@ class MemoryPool {
   std::mutex mutex_;  // guards the members down to the atomics; never held during a driver call
   std::deque<MemoryBlock> blocks_;
   MemoryBlock* unused_blocks_ = nullptr;
-  std::array<MemoryBlock*, size_class_count> ready_{};
+  CacheLists ready_{};
   std::vector<Pending> pending_;
   std::uint64_t next_pending_ = 0;
   std::forward_list<std::function<void()>> never_run_;

@@ -39,13 +39,8 @@ MemoryBlock* MemoryPool::take_ready(std::uint32_t index) noexcept {
   return nullptr;
 }
 
-// A busy stream's memory blocks whose own work is over become ready for all streams, else a program that
-// allocates on one stream and works on another would never reuse memory while it runs ahead of the device.
-// How far the stream has come is known from waits of the host, and from one event at a time. A cache is
-// looked through only when that has changed, since it may hold as many memory blocks as there is work in
-// flight. Returns whether there were any.
-bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last) {
-  if (owner.foreign) return false;  // work of other libraries is not counted
+// Notes how far a busy stream has come, by one event at a time.
+void MemoryPool::ask_for_progress(StreamState& owner) {
   const auto exchange_progress = [&](EventState* event, std::uint64_t at) {
     std::lock_guard lock(owner.cache.mutex);
     return std::pair(std::exchange(owner.cache.progress, event), std::exchange(owner.cache.progress_at, at));
@@ -66,7 +61,16 @@ bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::
   }
   if (progress) progress = exchange_progress(progress, at).first;
   if (progress) device_.events.release(progress);  // of another thread
+}
 
+// A busy stream's memory blocks whose own work is over become ready for all streams, else a program that
+// allocates on one stream and works on another would never reuse memory while it runs ahead of the device.
+// How far the stream has come is known from waits of the host, and from ask_for_progress(). A cache is looked
+// through only when that has changed, since it may hold as many memory blocks as there is work in flight.
+// Returns whether there were any.
+bool MemoryPool::release_finished(StreamState& owner, std::uint32_t first, std::uint32_t last) {
+  if (owner.foreign) return false;  // work of other libraries is not counted
+  ask_for_progress(owner);
   const std::uint64_t completed = owner.completed.load(std::memory_order_acquire);
   MemoryBlock* finished = nullptr;
   {

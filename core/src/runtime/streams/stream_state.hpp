@@ -68,10 +68,13 @@ struct StreamLease {
   std::atomic<std::uint64_t> joined_streams{0};
 };
 
+/// By size class, each linked through MemoryBlock::next, the one freed last first.
+using CacheLists = std::array<MemoryBlock*, size_class_count>;
+
 /// Freed memory blocks used on one stream only; later work of that stream may reuse them at once.
 struct StreamCache {
   std::mutex mutex;  // held for a few instructions, never during a driver call
-  std::array<MemoryBlock*, size_class_count> lists{};
+  CacheLists lists{};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> granted{0};  ///< bytes for which the pool's limit was checked
   std::uint64_t allocations = 0;
