@@ -33,8 +33,8 @@ class SubmissionLock : public testing::Test {
     event.record(other);
     add_tasks(list, log);
     list.launch(stream);  // settles the memory's order and the leased stream
-    stream.synchronize();
     log.fill_zero(stream);
+    stream.synchronize();  // the test may launch on the other stream
   }
 
   void TearDown() override { device.synchronize(); }  // downloads write to `back`
