@@ -23,10 +23,10 @@ struct Ranks::Frame {
 struct Ranks::Control {
   enum Kind : std::uint32_t { abort, question, answer, left };
   std::uint32_t kind = abort;
-  std::int32_t rank = -1;  ///< abort: the cause
+  std::int32_t rank = -1;  ///< abort, and left after a failure: the cause
   std::uint32_t leaving = 0, reserved = 0;
   std::uint64_t calls = 0, collectives = 0;
-  char text[600] = "";  ///< abort: the failure; answer: the name of the last call
+  char text[600] = "";  ///< abort, left: the failure; answer: the name of the last call
 };
 
 /// A message that is sent or received. `address` is the caller's memory until the message is done or

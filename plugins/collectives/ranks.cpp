@@ -295,6 +295,8 @@ void Ranks::leave(bool wait) {
   leaving_ = true;
   Control farewell;
   farewell.kind = Control::left;
+  farewell.rank = failed_rank_;
+  std::snprintf(farewell.text, sizeof farewell.text, "%s", failure_.c_str());
   farewell.calls = calls_;
   farewell.collectives = collectives_;
   for (std::uint32_t other = 0; other < size_; ++other)

@@ -195,6 +195,8 @@ void Ranks::handle(std::uint32_t from, const Control& control) {
       if (!peer.left) peer.last = control;
       break;
     case Control::left:
+      // The word of the rank that failed may still be on its way, on another connection.
+      if (*control.text && !abort_) abort_ = std::make_unique<Control>(control);
       peer.left = true;
       peer.last = control;
       break;

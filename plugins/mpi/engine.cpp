@@ -231,10 +231,11 @@ void Engine::handle(const Control& message) {
   if (message.kind == Control::question) return answer(message);
   const auto found = members_.find(message.group);
   const auto group = found == members_.end() ? nullptr : found->second.lock();
-  if (message.kind == Control::abort && !group && message.group > groups_)
-    early_aborts_.try_emplace(message.group, message);
+  // A rank that leaves after a failure reports it too: the word of the rank that failed may arrive later.
+  const bool failure = message.kind == Control::abort || (message.kind == Control::left && *message.text);
+  if (failure && !group && message.group > groups_) early_aborts_.try_emplace(message.group, message);
   if (!group) return;
-  if (message.kind == Control::abort) {
+  if (failure) {
     if (message.state == Control::gone) lose(message.rank);
     group->set_failure(message.rank, message.text);
   }
@@ -272,9 +273,9 @@ void Engine::leave(Membership& group) {
 }
 
 void Engine::say_left(const Membership& group) {
+  const Control message = group.failure_message(Control::left);
   for (std::uint32_t rank = 0; rank < group.size_; ++rank)
-    if (rank != group.rank_ && !is_lost(static_cast<int>(rank)))
-      send(rank, {Control::left, 0, group.id_, -1, Control::gone, 0, 0, ""});
+    if (rank != group.rank_ && !is_lost(static_cast<int>(rank))) send(rank, message);
 }
 
 void Engine::stop(std::string reason) {

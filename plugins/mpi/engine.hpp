@@ -35,10 +35,10 @@ struct Control {
   Kind kind = abort;
   std::uint32_t from = 0;
   std::uint64_t group = 0;
-  std::int32_t rank = -1;        ///< abort: the rank that the failure was traced to
-  std::uint32_t state = member;  ///< answer: of the group on the rank; abort: `gone` if that rank is lost
+  std::int32_t rank = -1;        ///< abort, left: the rank that the failure was traced to
+  std::uint32_t state = member;  ///< answer: of the group on the rank; abort, left: `gone` if `rank` is lost
   std::uint64_t calls = 0, collectives = 0;
-  char text[584] = "";  ///< abort: the reason; answer: the name of the last call
+  char text[584] = "";  ///< abort, left: the failure; answer: the name of the last call
 };
 
 constexpr int control_tag = 0;

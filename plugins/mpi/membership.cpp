@@ -45,12 +45,17 @@ void Membership::set_failure(int rank, std::string words) {
   failed_rank_ = rank;
 }
 
+Control Membership::failure_message(Control::Kind kind) const {
+  const auto state = engine_.is_lost(failed_rank_) ? Control::gone : Control::member;
+  Control message{kind, 0, id_, failed_rank_, state, 0, 0, ""};
+  std::snprintf(message.text, sizeof message.text, "%s", failure_.c_str());
+  return message;
+}
+
 void Membership::fail_locked(int rank, std::string words) {
   if (failure_.empty()) {
     set_failure(rank, std::move(words));
-    const auto state = engine_.is_lost(rank) ? Control::gone : Control::member;
-    Control message{Control::abort, 0, id_, rank, state, 0, 0, ""};
-    std::snprintf(message.text, sizeof message.text, "%s", failure_.c_str());
+    const Control message = failure_message(Control::abort);
     for (std::uint32_t other = 0; other < size_; ++other)
       if (other != rank_) engine_.send(other, message);
   }

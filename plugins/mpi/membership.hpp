@@ -57,6 +57,8 @@ class Membership final : public sdk::Messages, public std::enable_shared_from_th
   [[noreturn]] void give_up(const std::vector<Request>& requests);
   void withdraw(std::vector<Request>& requests, Lock& lock);
   void set_failure(int rank, std::string words);
+  /// With the failure of the group, if there is one.
+  Control failure_message(Control::Kind kind) const;
   [[noreturn]] void fail_locked(int rank, std::string words);
   std::string describe(std::uint32_t rank) const;
   int tag() const;
