@@ -104,9 +104,10 @@ WEIR_REQUIREMENT(1, 48, Fills, OfNothingDoNothing,
   EXPECT_TRUE(same_bytes(memory.read(), pattern(64)));
 }
 
-WEIR_REQUIREMENT(
-    1, 57, Fills, NullPatternsAreInvalid,
-    "A fill with a null pattern returns WEIR_ERROR_INVALID, also of 0 bytes, and changes nothing.") {
+WEIR_REQUIREMENT(1, 57, Fills, PatternsOfNothingAreChecked,
+                 "A fill with a null pattern returns WEIR_ERROR_INVALID and changes nothing, and so does one "
+                 "of 0 bytes whose "
+                 "pattern has another size or does not divide the offset.") {
   if (raw_table().abi_version < WEIR_ABI_VERSION(1, 4))
     GTEST_SKIP() << unsupported_mark << "the contract did not say so before version 1.4";
   const Memory memory(64);
@@ -116,6 +117,13 @@ WEIR_REQUIREMENT(
     for (const std::uint32_t width : {1u, 16u})
       refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(memory),
               std::uint64_t{0}, size, static_cast<const void*>(nullptr), width);
+  const Bytes repeated(32, 1);
+  const auto refused = [&](std::uint64_t offset, std::uint32_t width) {
+    refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(memory), offset,
+            std::uint64_t{0}, static_cast<const void*>(repeated.data()), width);
+  };
+  for (const std::uint32_t width : {0u, 3u, 5u, 12u, 32u}) refused(0, width);
+  for (const std::uint32_t width : {2u, 4u, 8u, 16u}) refused(width / 2, width);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), pattern(64)));
 }

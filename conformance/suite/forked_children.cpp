@@ -17,6 +17,7 @@
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 #include "kernels/held_kernel.hpp"
+#include "ordered_memory.hpp"
 #include "process/forked.hpp"
 #include "process/interruptions.hpp"
 
@@ -68,12 +69,19 @@ WEIR_REQUIREMENT(2, 70, Process, AForkedChildNeitherHangsNorCrashes,
   Memory memory(64), other(64);
   Stream stream, destroyed;
   Event event, end;
+  std::vector<Event> times;
+  if (has(WEIR_CAP_TIMED_EVENTS)) {
+    for (int i = 0; i < 2; ++i) times.emplace_back(WEIR_EVENT_TIMED);
+    times[0].record(stream);
+    stream.synchronize();
+  }
   std::unique_ptr<Gate> gate;
   if (Gate::possible()) {
     gate = std::make_unique<Gate>();
     gate->hold(stream);
   }
   event.record(stream);
+  if (!times.empty()) times[1].record(stream);
   destroyed.wait(event);  // still has work when it is destroyed
   fill<std::uint8_t>(destroyed, other, 0, 64, 2);
   end.record(destroyed);
@@ -107,6 +115,11 @@ WEIR_REQUIREMENT(2, 70, Process, AForkedChildNeitherHangsNorCrashes,
     if (names_no_error("!stream_query returned WEIR_OK", "!stream_query returned WEIR_NOT_READY")) return;
     calling("event_query"), result = table().event_query(event, &status);
     if (names_no_error("!event_query returned WEIR_OK", "!event_query returned WEIR_NOT_READY")) return;
+    if (!times.empty()) {
+      double elapsed = 0;
+      calling("event_elapsed"), result = table().event_elapsed(times[0], times[1], &elapsed, &status);
+      if (names_no_error("!event_elapsed returned WEIR_OK", "!event_elapsed returned WEIR_NOT_READY")) return;
+    }
     calling("memory_allocate"), (void)table().memory_allocate(device(), &options, &allocated, &status);
     calling("memory_get_info"), (void)table().memory_get_info(memory, &filled, &status);
     calling("fill"), (void)table().fill(stream, memory, 0, 64, &byte, 1, &status);
@@ -226,6 +239,40 @@ WEIR_REQUIREMENT(
   if (gate) gate->open();
   stream.synchronize();
   EXPECT_EQ(memory.values<std::int64_t>(), iota_values(8, 1)) << "in the parent, after the child";
+}
+
+WEIR_REQUIREMENT(
+    4, 87, Process, AForkedChildDoesNotWaitForMemory,
+    "In a child made by fork while most of the memory waits to be freed in a held stream, the functions that "
+    "allocate and free memory return, and the child exits.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const Pieces pieces(free / 4 * 3);
+  const Stream held, other;
+  const weir_memory_options options = memory_options(pieces.size);
+  std::vector<weir_allocation> large(pieces.count);
+  for (weir_allocation& one : large) call(table().memory_allocate_async, weir_stream(held), &options, &one);
+  Memory small(64);
+  Gate gate;
+  gate.hold(held);
+  for (const weir_allocation one : large) call(table().memory_free_async, weir_stream(held), one);
+  held.flush();
+  run_in_a_child("while most of the memory waited in a held stream to be freed", [&](const auto& calling) {
+    weir_status status = new_status();
+    weir_allocation made = nullptr;
+    for (std::uint64_t i = 0; i < pieces.count; ++i) {
+      calling("memory_allocate"), (void)table().memory_allocate(device(), &options, &made, &status);
+      calling("memory_allocate_async"), (void)table().memory_allocate_async(other, &options, &made, &status);
+    }
+    calling("memory_free_async"), (void)table().memory_free_async(other, small, &status);
+  });
+  gate.open();
+  held.synchronize();
+  fill<std::uint8_t>(other, small, 0, 64, 5);
+  other.synchronize();
+  EXPECT_TRUE(same_bytes(small.read(), Bytes(64, 5))) << "in the parent, after the child";
 }
 
 WEIR_REQUIREMENT(

@@ -2,7 +2,9 @@
 // Memory that is allocated and freed in the order of a stream.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/gate.hpp"
@@ -125,5 +127,16 @@ class FreedBehindARead {
  public:
   const Stream& other = memory_.other;
 };
+
+/// Polls until `condition` holds, for less time than gates stay closed.
+template <class Condition>
+bool holds_within(std::chrono::milliseconds limit, Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
+}
 
 }  // namespace weir::conformance

@@ -2,7 +2,8 @@
 // Runs the conformance suite on every mutant and prints which tests find which fault.
 //
 //   weir-conformance-mutants --suite PROGRAM --mutant mutant.json spoilt.json --kills kills.json
-//       runs each mutant's listed tests, which together must cover levels 6 to 8
+//       runs each mutant's listed tests, which together must cover levels 6 to 8; "C1.98 --thorough" runs
+//       with that option
 //   ... --repeat 100 --only NAME
 //       runs each listed test alone that often and prints how many runs failed: the rate at which it finds a
 //       race
@@ -83,11 +84,17 @@ void judge(const Options& options, Mutant& mutant, const std::string& level,
   const fs::path report =
       fs::temp_directory_path() / ("weir-mutant-" + std::to_string(getpid()) + "-" + mutant.name);
   std::string filter;
-  for (const std::string& test : tests) filter += (filter.empty() ? "" : ",") + test;
+  bool thorough = false;
+  for (const std::string& test : tests) {
+    const std::size_t end = test.find(' ');
+    filter += (filter.empty() ? "" : ",") + test.substr(0, end);
+    thorough |= end != std::string::npos;
+  }
   std::vector<std::string> arguments = {options.suite, "--driver", mutant.manifest, "--level",
                                         level,         "--quiet",  "--patience",    "1",
                                         "--timeout",   "10",       "--report",      report.string()};
   if (!filter.empty()) arguments.insert(arguments.end(), {"--filter", filter});
+  if (thorough) arguments.push_back("--thorough");
   std::vector<char*> raw;
   for (std::string& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
