@@ -161,6 +161,62 @@ TEST_F(Api, RowsOfOneArrayMayBeUsedSideBySide) {
   expect_race(HasSubstr("bytes 3600 to 4000"));
 }
 
+// As in an exchange of halos along columns behind the interior.
+TEST_F(Api, ColumnsOfOneArrayMayBeUsedSideBySide) {
+  const Kernel blur{
+      "blur", [](View<const float, 3> from, View<float, 3> to, Index begin, Index end) {
+        range_for(from.extent(0), range(begin, end), from.extent(2),
+                  [&](Index i, Index j, Index k) { to(i, j, k) = from(i, j - 1, k) + from(i, j + 1, k); });
+      }};
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto a = device.array<float>(first, 4, 10, 3), b = device.array<float>(first, 4, 10, 3);
+  const auto halo = device.array<float>(first, 4, 1, 3);
+  a.fill(first, 1.0f);
+  b.fill(first, 1.0f);
+  halo.fill(first, 2.0f);
+  second.wait(first);
+  const auto with_the_last_column_on_the_other_stream = [&](std::int64_t begin, std::int64_t end) {
+    blur(first, a, b, begin, end);
+    a.slice(1, 9, 10).copy_from(second, halo);
+    b.slice(1, 9, 10).copy_from(second, halo);
+    device.synchronize();
+  };
+  with_the_last_column_on_the_other_stream(2, 8);
+  with_the_last_column_on_the_other_stream(5, 5);
+  expect_none();
+  with_the_last_column_on_the_other_stream(2, 9);  // reads it
+  expect_race(AllOf(HasSubstr("kernel 'copy'"), HasSubstr("writes"), HasSubstr("'blur'"), HasSubstr("reads as")));
+}
+
+// At the edges, clamped indices stay in the array, so their rows are known.
+TEST_F(Api, StencilsThatClampTheirIndicesMayRunBesideOtherRowsAndColumns) {
+  const Kernel blur{"blur", [](View<const float, 2> from, View<float, 2> to, Index i0, Index i1, Index j0, Index j1) {
+                      range_for(range(i0, i1), range(j0, j1), [&](Index i, Index j) {
+                        const Index up = max(i - 1, 0), down = min(i + 1, from.extent(0) - 1);
+                        const Index left = max(j - 1, 0), right = min(j + 1, from.extent(1) - 1);
+                        to(i, j) = from(up, j) + from(down, j) + from(i, left) + from(i, right);
+                      });
+                    }};
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto a = device.array<float>(first, 10, 12), b = device.array<float>(first, 10, 12);
+  const auto column = device.array<float>(first, 10, 1);
+  a.fill(first, 1.0f);
+  column.fill(first, 2.0f);
+  second.wait(first);
+  const auto beside = [&](std::int64_t i1, std::int64_t j1) {
+    blur(first, a, b, 0, i1, 0, j1);
+    a.slice(9, 10).fill(second, 0.0f);
+    a.slice(1, 11, 12).copy_from(second, column);
+    device.synchronize();
+  };
+  beside(8, 10);
+  expect_none();
+  beside(9, 10);  // reads the last row
+  expect_race(HasSubstr("fill"));
+  beside(8, 11);  // reads the last column
+  expect_race(HasSubstr("kernel 'copy'"));
+}
+
 // Regions, scratch memory, reductions and asserts, with both executors.
 TEST_F(Api, LaunchesOfManyTasksDoNotRaceWithThemselves) {
   Kernel step{"step", [](View<float> u, View<float> v, View<float> sums, View<std::int32_t> counts) {

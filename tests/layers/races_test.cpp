@@ -199,6 +199,57 @@ TEST_F(Races, PartsThatLaunchesStateByOffsetAndSizeDoNotRaceUnlessTheyOverlap) {
   EXPECT_EQ(launch_range(second, size, 1), WEIR_ERROR_INVALID);
 }
 
+TEST_F(Races, PartsThatLaunchesStateByAWindowDoNotRaceUnlessTheWindowsOverlap) {
+  const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10", WEIR_TOUCHED_WINDOW);
+  const auto launch_window = [&](weir_stream stream, std::uint64_t offset, std::uint64_t bytes,
+                                 std::uint64_t pitch, std::uint64_t first, std::uint64_t width) {
+    struct {
+      AddValueBlock block;
+      std::uint64_t bytes, pitch, first, width;
+    } const arguments{{address + 64, 0, 1, {}, offset}, bytes, pitch, first, width};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 72, writer, &arguments, 0, 0};
+    Answer answer;
+    return t.kernel_launch(stream, &launch, &answer);
+  };
+  // Rows of 256 bytes, from byte 64 of the allocation on: bytes 100 to 200 of rows 0 to 3.
+  EXPECT_EQ(launch_window(first, 0, 1024, 256, 100, 100), WEIR_OK);
+  EXPECT_EQ(launch_window(second, 0, 1024, 256, 0, 100), WEIR_OK);
+  EXPECT_EQ(launch_window(second, 256, 512, 256, 200, 56), WEIR_OK);
+  EXPECT_EQ(launch_window(second, 1024, 256, 256, 100, 100), WEIR_OK) << "another row";
+  EXPECT_EQ(launch_window(second, 0, 1024, 256, 100, 0), WEIR_OK) << "nothing";
+  fill(second, 64 + 256 + 200, 156);  // to byte 100 of the next row
+  expect_none();
+  EXPECT_EQ(launch_window(second, 768, 256, 256, 196, 8), WEIR_OK);
+  expect_race(HasSubstr("bytes 832 to 1088"));
+  fill(second, 64 + 256 + 196, 8);
+  expect_race(HasSubstr("fill on stream"));
+  const weir_kernel other = kernel("multiply", WEIR_ACCESS_WRITE, "model.cpp:11");
+  launch(second, other);
+  expect_race(HasSubstr("kernel 'multiply'"));
+  Objects::check(layer.configure(""), "configure");  // a race of the same kernels is reported once
+  EXPECT_EQ(launch_window(second, 0, 1024, 128, 120, 8), WEIR_OK) << "rows of another length";
+  expect_race(HasSubstr("kernel 'add_value'"));
+  EXPECT_EQ(launch_window(second, 0, 1024, 256, 200, 57), WEIR_ERROR_INVALID);
+  EXPECT_EQ(launch_window(second, size, 1, 256, 0, 1), WEIR_ERROR_INVALID);
+}
+
+TEST_F(Races, AnOrderedWriteOfOtherColumnsHidesNoEarlierWrite) {
+  const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10", WEIR_TOUCHED_WINDOW);
+  const auto columns = [&](weir_stream stream, std::uint64_t from, std::uint64_t width) {
+    struct {
+      AddValueBlock block;
+      std::uint64_t bytes, pitch, first, width;
+    } const arguments{{address, 0, 1, {}, 0}, 1024, 256, from, width};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 72, writer, &arguments, 0, 0};
+    Answer answer;
+    ASSERT_EQ(t.kernel_launch(stream, &launch, &answer), WEIR_OK) << answer.message;
+  };
+  columns(first, 0, 64);
+  columns(first, 64, 64);
+  columns(second, 0, 8);
+  expect_race(HasSubstr("bytes 0 to 1024"));
+}
+
 TEST_F(Races, SharedUpdatesDoNotRaceWithOneAnother) {
   const weir_kernel atomics = kernel("add_value", WEIR_ACCESS_SHARED, "model.cpp:10");
   launch(first, atomics);

@@ -10,10 +10,38 @@ namespace {
 // falsely.
 constexpr std::size_t max_accesses = 512;
 
+/// The window of an access in rows of `pitch` bytes. The bytes of an access without a window may all be in
+/// one.
+Window window_of(const Access& access, std::uint64_t pitch) noexcept {
+  if (access.window.pitch == 0 && access.end - access.begin <= pitch)
+    return {pitch, access.begin % pitch, access.end - access.begin};
+  return access.window;
+}
+
+/// The distance from the begin of `from` to that of `to`, in the direction of larger addresses.
+std::uint64_t distance(const Window& from, const Window& to) noexcept {
+  return (to.first + from.pitch - from.first) % from.pitch;
+}
+
+/// False also if the windows cannot be compared.
+bool are_apart(const Access& a, const Access& b) noexcept {
+  const std::uint64_t pitch = std::max(a.window.pitch, b.window.pitch);
+  if (pitch == 0) return false;
+  const Window one = window_of(a, pitch), other = window_of(b, pitch);
+  return one.pitch == other.pitch && one.width <= distance(one, other) && other.width <= distance(other, one);
+}
+
+bool covers_window(const Access& access, const Access& earlier) noexcept {
+  const std::uint64_t pitch = access.window.pitch;
+  if (pitch == 0) return true;
+  const Window inner = window_of(earlier, pitch);
+  return inner.pitch == pitch && distance(access.window, inner) + inner.width <= access.window.width;
+}
+
 }  // namespace
 
 Conflict conflict(const Access& a, const Access& b) noexcept {
-  if (a.begin >= b.end || b.begin >= a.end) return Conflict::none;
+  if (a.begin >= b.end || b.begin >= a.end || are_apart(a, b)) return Conflict::none;
   if (a.how & b.how & WEIR_ACCESS_SHARED) return Conflict::none;
   constexpr std::uint32_t changes = WEIR_ACCESS_WRITE | WEIR_ACCESS_SHARED;
   const bool vague = !a.bounds_known || !b.bounds_known;
@@ -31,7 +59,8 @@ void History::add(const Access& access, const Clock& clock, const Clock& host) {
   // dropped. Accesses that the host has waited for cannot race.
   std::erase_if(accesses_, [&](const Access& earlier) {
     if (earlier.at <= host.at(earlier.place)) return true;
-    const bool inside = access.begin <= earlier.begin && earlier.end <= access.end && access.bounds_known;
+    const bool inside = access.begin <= earlier.begin && earlier.end <= access.end && access.bounds_known &&
+                        covers_window(access, earlier);
     if (!inside || !known(earlier, clock, host)) return false;
     const bool as_much = earlier.place == access.place && (earlier.how & ~access.how) == 0 &&
                          (earlier.how != WEIR_ACCESS_UNKNOWN || access.how == WEIR_ACCESS_UNKNOWN) &&

@@ -53,9 +53,16 @@ struct Actor {
   std::string kernel;  ///< the kernel's name alone, or ""
 };
 
+/// Of each `pitch` bytes of an allocation, the `width` bytes from `first` on; all bytes if the pitch is 0.
+/// They may go on in the next pitch.
+struct Window {
+  std::uint64_t pitch = 0, first = 0, width = 0;
+};
+
 struct Access {
   enum class Special : std::uint8_t { none, birth, end };
   std::uint64_t begin = 0, end = 0;  ///< bytes of the allocation
+  Window window;                     ///< of these bytes
   std::uint32_t how = 0;             ///< enum weir_access
   Special special = Special::none;   ///< for memory that a stream allocates or frees
   bool bounds_known = true;

@@ -108,7 +108,10 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
           kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
         refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is not a buffer", i,
                symbol, part.parameter);
-      const std::uint32_t stated = part.bytes == WEIR_TOUCHED_RANGE ? 2 : part.bytes == 0 ? 1 : 0;
+      const std::uint32_t stated = part.bytes == WEIR_TOUCHED_WINDOW  ? 5
+                                   : part.bytes == WEIR_TOUCHED_RANGE ? 2
+                                   : part.bytes == 0                  ? 1
+                                                                      : 0;
       kernel->touched.push_back(
           {part.parameter, part.access, part.offset, part.bytes, stated, true,
            std::make_shared<const Actor>(Actor{what, part.name ? part.name : "", kernel_name})});
@@ -258,8 +261,15 @@ std::vector<Use> Validate::uses_of(const Kernel& kernel, std::span<const BufferP
       tail += sizeof number;
       return number;
     };
-    const std::uint64_t offset = part.stated == 2 ? take() : 0;
+    const std::uint64_t offset = part.stated >= 2 ? take() : 0;
     std::uint64_t size = part.stated ? take() : part.bytes;
+    const std::uint64_t pitch = part.stated == 5 ? take() : 0, first = part.stated == 5 ? take() : 0,
+                        width = part.stated == 5 ? take() : 0;
+    if (pitch != 0 && (width > pitch || first > pitch - width))
+      refuse("argument",
+             "kernel '%s' states a window of %" PRIu64 " bytes from %" PRIu64 " on, of each %" PRIu64
+             " bytes; expected one inside of these",
+             kernel.name.c_str(), width, first, pitch);
     const BufferPlace& place = places[part.parameter];
     if (!place.allocation) continue;
     const std::uint64_t begin = place.offset + part.offset + offset;
@@ -269,11 +279,12 @@ std::vector<Use> Validate::uses_of(const Kernel& kernel, std::span<const BufferP
              "kernel '%s' may touch %" PRIu64 " bytes from offset %" PRIu64 " on of %s, which ends before",
              kernel.name.c_str(), size, begin, describe(*place.allocation).c_str());
     if (!part.bounds_known) size = room;
-    if (size == 0) continue;
+    if (size == 0 || (pitch != 0 && width == 0)) continue;
     Use& use = uses.emplace_back();
     use.allocation = place.allocation;
     use.access.begin = begin;
     use.access.end = begin + size;
+    use.access.window = {pitch, pitch ? (place.offset + part.offset + first) % pitch : 0, width};
     use.access.how = part.how;
     use.access.bounds_known = part.bounds_known;
     use.access.actor = part.actor;

@@ -91,8 +91,8 @@ struct Touched {
   std::uint32_t parameter = 0;
   std::uint32_t how = 0;
   std::uint64_t offset = 0, bytes = 0;
-  std::uint32_t stated =
-      0;  ///< numbers that follow a launch's arguments: 1, the size; 2, the offset before it
+  /// Numbers that follow a launch's arguments: 1, the size; 2, with the offset before it; 5, with a window.
+  std::uint32_t stated = 0;
   bool bounds_known = true;
   std::shared_ptr<const Actor> actor;
 };

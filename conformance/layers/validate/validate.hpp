@@ -34,7 +34,7 @@ struct Options {
 class Validate {
  public:
   static constexpr const char* name = "validate";
-  static constexpr std::uint32_t annotate_version = 2;
+  static constexpr std::uint32_t annotate_version = 3;
   explicit Validate(const sdk::LayerHost& host);
   const weir_driver_table next;
 

@@ -64,8 +64,8 @@ class GpuDriver {
   const std::vector<std::unique_ptr<const detail::ActiveLayer>>& layers() const noexcept { return layers_; }
   /// For kernel look-ups; null unless a layer asks for the accesses of kernels to their arrays.
   const weir_annotate_table* annotate() const noexcept { return annotate_; }
-  /// Whether annotations may have parts of WEIR_TOUCHED_RANGE.
-  bool annotates_ranges() const noexcept { return annotate_ && annotate_version_ >= 2; }
+  /// The version of that extension.
+  std::uint32_t annotate_version() const noexcept { return annotate_version_; }
 
   void check(weir_result result, const weir_status& status, std::string_view doing) const {
     if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);

@@ -81,10 +81,10 @@ WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host *host, wei
 /* driver.h gives the positions of a kernel's arrays in its argument block, but not how the kernel accesses
  * them. A layer that needs this offers the extension below: get_extension returns a
  * weir_annotate_table. A host that finds the extension looks kernels up with get_kernel instead of
- * module_get_kernel. Version 2 adds WEIR_TOUCHED_RANGE. A layer with version 2 must also offer version 1, in
- * which no annotation has such parts. */
+ * module_get_kernel. Version 2 adds WEIR_TOUCHED_RANGE, and version 3 WEIR_TOUCHED_WINDOW. A layer with a version
+ * must also offer those below it, in which no annotation has such parts. */
 #define WEIR_ANNOTATE_EXTENSION "weir.annotate"
-#define WEIR_ANNOTATE_VERSION 2u
+#define WEIR_ANNOTATE_VERSION 3u
 
 enum weir_access {
   WEIR_ACCESS_UNKNOWN = 0,    /* not annotated: reads, writes, or neither */
@@ -94,15 +94,17 @@ enum weir_access {
                                 * Two shared accesses are no race. */
 };
 
-/* A value of weir_touched.bytes: each launch states the part's offset and size. */
+/* Values of weir_touched.bytes: each launch states the part's offset and size, and with a window also which bytes of
+ * each row belong to it, such as some columns of a matrix. */
 #define WEIR_TOUCHED_RANGE UINT64_MAX
+#define WEIR_TOUCHED_WINDOW (UINT64_MAX - 1)
 
 /* A part of an array that launches of a kernel may access. It has no size field and never changes. */
 typedef struct weir_touched {
   uint32_t parameter; /* index in the layout's parameters, of a buffer */
   uint32_t access;    /* enum weir_access */
   uint64_t offset;    /* of the part's first byte from the address in the argument block */
-  uint64_t bytes;     /* of the part; 0 or WEIR_TOUCHED_RANGE if each launch states it, see get_kernel */
+  uint64_t bytes;     /* of the part; 0, WEIR_TOUCHED_RANGE or _WINDOW if each launch states it, see get_kernel */
   const char *name;   /* the array's, for messages: "position"; may be null */
 } weir_touched;
 
@@ -120,7 +122,10 @@ typedef struct weir_annotate_table {
 
   /* Like module_get_kernel; `annotation` is copied. Parts add numbers of type uint64_t to the argument blocks
    * of the kernel's launches. A part whose `bytes` is 0 adds its size. A part whose `bytes` is
-   * WEIR_TOUCHED_RANGE adds two: an addend for its offset, and its size, which may be 0. They follow the
+   * WEIR_TOUCHED_RANGE adds two: an addend for its offset, and its size, which may be 0. A part whose `bytes`
+   * is WEIR_TOUCHED_WINDOW adds five: the same two, then pitch, first and width. Counted from the part's
+   * `offset` without the addend, only `width` bytes from `first` on belong to it of each `pitch` bytes; all
+   * bytes if the pitch is 0, and otherwise first + width <= pitch. The numbers follow the
    * layout.argument_bytes bytes, in the order of the parts. weir_launch.argument_bytes includes them; the
    * layer removes them. */
   weir_result (*get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,

@@ -2,8 +2,12 @@
 #include "runtime/programs/annotate.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
+#include <utility>
+#include <weir/program.hpp>
 
 #include "ir/error_record.hpp"
 #include "ir/print_buffer.hpp"
@@ -83,72 +87,131 @@ bool is_interleaved(const ProgramState& program, std::uint32_t parameter) {
   return false;
 }
 
+/// The parameter with the strides of a strided array: place_strided() adds them at the end, in order.
+std::optional<std::uint16_t> strides_of(const ProgramState& program, std::uint32_t parameter) {
+  const auto found = std::ranges::find(program.strided, parameter, &StridedParameter::parameter);
+  if (found == program.strided.end()) return {};
+  return static_cast<std::uint16_t>(program.kernel->parameters.size() -
+                                    static_cast<std::size_t>(program.strided.end() - found));
+}
+
+bool is_known(const passes::TouchedBox& box) {
+  return std::ranges::any_of(box, [](const auto& indices) { return indices.has_value(); });
+}
+
 bool is_in_struct(const ProgramState& program, std::uint32_t parameter) {
   return std::ranges::any_of(program.structs, [&](const auto& s) { return s.has_member(parameter); });
 }
 
-struct ByteRange {
-  std::uint64_t offset = 0, bytes = 0;
+/// A part of an array, in bytes from the address in the argument block. Of each `pitch` bytes from there on,
+/// only `width` bytes from `first` on belong to it; all of them if the pitch is 0.
+struct Part {
+  std::uint64_t offset = 0, bytes = 0, pitch = 0, first = 0, width = 0;
 };
 
-ByteRange range_of(const passes::Plan& plan, const passes::LoopBounds& loop,
-                   const passes::TouchedRows& touched, const AnyArrayView& array,
-                   const LaunchValues& values) noexcept {
-  using Kind = passes::HostBound::Kind;
-  const passes::HostBound &low = loop.low[touched.dimension], &high = loop.high[touched.dimension];
+struct Indices {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// The indices below `extent` that the loop accesses in one dimension of an array.
+Indices evaluate_indices(const passes::Plan& plan, const passes::LoopBounds& loop,
+                         const std::optional<passes::TouchedIndices>& touched, std::int64_t extent,
+                         const LaunchValues& values) noexcept {
+  if (!touched || !has_host_bounds(loop, touched->dimension)) return {0, extent};
+  const std::int64_t from = evaluate(loop.low[touched->dimension], plan, values),
+                     to = evaluate(loop.high[touched->dimension], plan, values);
+  if (to <= from) return {};
+  // Clamped before the sum, which then cannot overflow. Places outside of the array are never accessed.
+  const auto index = [&](std::int64_t iteration, std::int64_t distance) {
+    constexpr std::int64_t far = std::int64_t{1} << 62;
+    return std::clamp<std::int64_t>(std::clamp(iteration, -far, far) + distance, 0, extent);
+  };
+  const std::int64_t begin = index(from, touched->first), end = index(to, touched->last);
+  if (!touched->clamped) return {begin, std::max(begin, end)};
+  return {std::min(begin, extent - 1), std::max<std::int64_t>(end, 1)};
+}
+
+/// The rows of an array, and the window of the first other dimension of which the loop accesses a part.
+Part part_of(const passes::Plan& plan, const passes::LoopBounds& loop, const passes::TouchedBox& box,
+             const AnyArrayView& array, const LaunchValues& values) noexcept {
+  if (array.size_bytes() == 0) return {};
   const std::int64_t rows = array.extent(0);
-  if (rows == 0) return {};
-  const std::uint64_t row_bytes = array.size_bytes() / static_cast<std::uint64_t>(rows);
-  std::int64_t begin = 0, end = rows;
-  if (low.kind != Kind::device && high.kind != Kind::device) {
-    const std::int64_t from = evaluate(low, plan, values), to = evaluate(high, plan, values);
-    if (to <= from) return {};
-    // Clamped before the sum, which then cannot overflow. Rows outside of the array are never accessed.
-    const auto row = [&](std::int64_t iteration, std::int64_t distance) {
-      constexpr std::int64_t far = std::int64_t{1} << 62;
-      return std::clamp<std::int64_t>(std::clamp(iteration, -far, far) + distance, 0, rows);
-    };
-    begin = row(from, touched.first);
-    end = std::max(begin, row(to, touched.last));
+  std::uint64_t index_bytes = array.size_bytes() / static_cast<std::uint64_t>(rows);
+  const Indices touched = evaluate_indices(plan, loop, box[0], rows, values);
+  Part part;
+  part.offset = static_cast<std::uint64_t>(touched.begin) * index_bytes;
+  part.bytes = static_cast<std::uint64_t>(touched.end - touched.begin) * index_bytes;
+  for (std::size_t d = 1; d < array.rank(); ++d) {
+    const std::int64_t extent = array.extent(d);
+    const std::uint64_t pitch = std::exchange(index_bytes, index_bytes / static_cast<std::uint64_t>(extent));
+    const Indices window = evaluate_indices(plan, loop, box[d], extent, values);
+    if (window.begin == window.end) return {};
+    if (part.pitch != 0 || window.end - window.begin == extent) continue;
+    part.pitch = pitch;
+    part.first = static_cast<std::uint64_t>(window.begin) * index_bytes;
+    part.width = static_cast<std::uint64_t>(window.end - window.begin) * index_bytes;
   }
-  return {static_cast<std::uint64_t>(begin) * row_bytes, static_cast<std::uint64_t>(end - begin) * row_bytes};
+  return part;
+}
+
+/// All of a strided array: the window is what its elements reach without their longest stride. `numbers` are
+/// those of passes::strides_type, and `reached` is the memory that passes for the array.
+Part part_of_strided(std::span<const std::int64_t> numbers, const AnyArrayView& reached) noexcept {
+  Part part{0, reached.size_bytes()};
+  const std::size_t rank = (numbers.size() - 1) / 2;
+  std::uint64_t longest = 0, steps = 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t extent = numbers[1 + d];
+    const auto stride = static_cast<std::uint64_t>(std::abs(numbers[1 + rank + d]));
+    if (extent < 2 || stride <= longest) continue;
+    longest = stride;
+    steps = static_cast<std::uint64_t>(extent - 1);
+  }
+  const std::uint64_t pitch = longest * reached.element().size();
+  if (part.bytes <= steps * pitch) return part;  // an empty array
+  const std::uint64_t width = part.bytes - steps * pitch;
+  if (width >= pitch) return part;
+  part.pitch = pitch;
+  part.width = width;
+  return part;
 }
 
 }  // namespace
 
 std::uint32_t stated_bytes(const std::vector<StatedArray>& arrays) noexcept {
   std::uint32_t numbers = 0;
-  for (const StatedArray& array : arrays) numbers += array.rows ? 2 : 1;
+  for (const StatedArray& array : arrays) numbers += array.numbers;
   return numbers * static_cast<std::uint32_t>(sizeof(std::uint64_t));
 }
 
 void state_arrays(const passes::Plan& plan, const passes::PlannedTask& task,
                   const std::vector<StatedArray>& arrays, const LaunchValues& values,
                   std::byte* at) noexcept {
-  const auto put = [&](std::uint64_t number) {
-    std::memcpy(at, &number, sizeof number);
-    at += sizeof number;
-  };
   for (const StatedArray& array : arrays) {
     const AnyArrayView& view = *values.arguments[array.parameter].array;
-    if (!array.rows) {
-      put(view.size_bytes());
-      continue;
+    Part part{0, view.size_bytes()};
+    if (array.strides) {
+      const LaunchArgument& strides = values.arguments[*array.strides];
+      part = part_of_strided({static_cast<const std::int64_t*>(strides.data), strides.element.components()},
+                             view);
+    } else if (array.numbers > 1) {
+      part = part_of(plan, task, array.box, view, values);
     }
-    const ByteRange range = range_of(plan, task, *array.rows, view, values);
-    put(range.offset);
-    put(range.bytes);
+    const std::uint64_t numbers[] = {part.offset, part.bytes, part.pitch, part.first, part.width};
+    const std::size_t size = array.numbers * sizeof *numbers;
+    std::memcpy(at, array.numbers == 1 ? &part.bytes : numbers, size);
+    at += size;
   }
 }
 
-TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned, bool ranges) {
+TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned,
+                             std::uint32_t version) {
   using Kind = ir::TaskArgument::Kind;
   const ir::Kernel& kernel = *program.kernel;
   const ir::Task& task = planned.task;
   const Accesses accesses = accesses_of(task);
   const std::uint32_t meant = planned.conflicts_are_meant ? std::uint32_t{WEIR_ACCESS_SHARED} : 0;
-  const auto rows =
-      ranges ? passes::touched_rows(kernel, task) : std::map<std::uint32_t, passes::TouchedRows>();
+  const auto boxes = passes::touched_boxes(kernel, task);
   TaskAnnotation annotation;
   for (std::uint32_t i = 0; i < task.arguments.size(); ++i) {
     const ir::TaskArgument& field = task.arguments[i];
@@ -160,12 +223,17 @@ TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedT
                          (planned.region >= 0 && is_interleaved(program, field.parameter));
       StatedArray& stated = annotation.stated.emplace_back();
       stated.parameter = field.parameter;
-      if (const auto of_array = rows.find(field.parameter);
-          of_array != rows.end() && !is_in_struct(program, field.parameter))
-        stated.rows = of_array->second;
+      if (const auto box = boxes.find(field.parameter);
+          box != boxes.end() && !is_in_struct(program, field.parameter))
+        stated.box = box->second;
+      if (version >= 3) stated.strides = strides_of(program, field.parameter);
+      std::uint64_t bytes = 0;
+      if (version >= 3 && (stated.strides || is_known(stated.box)))
+        stated.numbers = 5, bytes = WEIR_TOUCHED_WINDOW;
+      else if (version >= 2 && stated.box[0])
+        stated.numbers = 2, bytes = WEIR_TOUCHED_RANGE;
       annotation.touched.push_back({i, found->second | (parts ? std::uint32_t{WEIR_ACCESS_SHARED} : meant), 0,
-                                    stated.rows ? WEIR_TOUCHED_RANGE : 0,
-                                    array_name(kernel, field.parameter)});
+                                    bytes, array_name(kernel, field.parameter)});
     } else if (field.kind == Kind::scratch) {
       for (const auto& [place, how] : accesses.scratch)
         annotation.touched.push_back({i, how, place.first, place.second, "scratch of the launch"});

@@ -12,18 +12,19 @@
 
 #include "ir/ir.hpp"
 #include "passes/plan.hpp"
-#include "passes/touched_rows.hpp"
+#include "passes/touched_boxes.hpp"
 
 namespace weir::detail {
 
 struct LaunchValues;
 struct ProgramState;
 
-/// An array whose accessed part follows the arguments of each launch: its size, or with `rows` its offset and
-/// size.
+/// An array whose accessed part follows the arguments of each launch.
 struct StatedArray {
   std::uint16_t parameter = 0;
-  std::optional<passes::TouchedRows> rows;  ///< without them, the whole array
+  std::uint16_t numbers = 1;             ///< of the part: 1, or those of WEIR_TOUCHED_RANGE or _WINDOW
+  passes::TouchedBox box;                ///< if there are more numbers
+  std::optional<std::uint16_t> strides;  ///< of a strided array: the parameter of its strides
 };
 /// The bytes that these arrays add to an argument block.
 std::uint32_t stated_bytes(const std::vector<StatedArray>& arrays) noexcept;
@@ -43,8 +44,8 @@ struct TaskAnnotation {
   }
 };
 
-/// `program` is the one of the task, with the layouts of its launches. `ranges`: parts of WEIR_TOUCHED_RANGE
-/// are allowed.
-TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned, bool ranges);
+/// `program` is the one of the task, with the layouts of its launches. `version` is that of the extension.
+TaskAnnotation annotate_task(const ProgramState& program, const passes::PlannedTask& planned,
+                             std::uint32_t version);
 
 }  // namespace weir::detail

@@ -113,7 +113,7 @@ weir_kernel find_kernel(ModuleState& module, const ProgramState& program, const 
     layout.push_back({field.offset, field.is_address() ? module.device.address_bytes : field.size, kind});
   }
   if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
-  TaskAnnotation annotation = annotate_task(program, planned, module.device.driver().annotates_ranges());
+  TaskAnnotation annotation = annotate_task(program, planned, module.device.driver().annotate_version());
   const weir_kernel_annotation raw = annotation.raw(program.name().c_str());
   const weir_kernel found = get_kernel(module, symbol, task.argument_bytes, layout, &raw);
   stated = std::move(annotation.stated);
