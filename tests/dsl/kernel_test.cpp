@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole kernels: parameters, names, options, locations.
+#include <thread>
+
 #include "traced.hpp"
 
 namespace weir::test {
@@ -37,6 +39,34 @@ TEST(Kernels, TooManyResidentThreadsAreRefused) {
 TEST(Kernels, TooManyParameterNamesAreRefused) {
   EXPECT_THAT(refusal([](View<float>) {}, {.parameter_names = {"x", "y"}}),
               testing::HasSubstr("2 names for 1 parameters"));
+}
+
+Value<std::int32_t> recursive_by_select(Value<std::int32_t> n) {
+  return select(n < 2, 1, n * recursive_by_select(n - 1));
+}
+
+Value<std::int32_t> recursive_by_if(Value<std::int32_t> n) {
+  Var<std::int32_t> result = 1;
+  if_(n > 1, [&] { result = n * recursive_by_if(n - 1); });
+  return result + 0;
+}
+
+Value<std::int32_t> recursive_by_a_number(Value<std::int32_t> n, int depth) {
+  return depth == 0 ? Value<std::int32_t>(n + 0) : recursive_by_a_number(n * 2, depth - 1);
+}
+
+TEST(Kernels, RecursionThatNoNumberOfTheHostEndsIsRefused) {
+  const auto refused = [](auto recursive) {
+    return refusal([=](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] = recursive(x[i]); }); });
+  };
+  EXPECT_THAT(refused(&recursive_by_select),
+              testing::AllOf(testing::HasSubstr("call themselves until this thread's stack is full"),
+                             testing::HasSubstr("kernel_test.cpp:")));
+  EXPECT_THAT(refused(&recursive_by_if), testing::HasSubstr("blocks are nested more than 128 deep"));
+  std::thread([&] {
+    EXPECT_THAT(refused(&recursive_by_select), testing::HasSubstr("this thread's stack is full"));
+  }).join();
+  traced([](View<std::int32_t> x) { x[0] = recursive_by_a_number(x[0], 1000); });
 }
 
 TEST(Kernels, MessagesShowNoControlCharactersOfNames) {

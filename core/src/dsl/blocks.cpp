@@ -7,6 +7,7 @@
 #include "dsl/names.hpp"
 #include "dsl/trace.hpp"
 #include "ir/groups.hpp"
+#include "ir/verifier.hpp"
 
 namespace weir::detail {
 
@@ -37,6 +38,13 @@ constexpr bool ends_in_value(Trace::BlockKind kind) {
 }  // namespace
 
 void Trace::open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where) {
+  if (stack_.size() > ir::max_nesting) {
+    report("blocks are nested more than " + std::to_string(ir::max_nesting) +
+               " deep; a function that calls itself under a condition of the kernel nests without end: write a "
+               "loop, such as while_(), or let a number of the host end it",
+           where);
+    refuse();
+  }
   OpenBlock block;
   block.kind = kind;
   block.id = static_cast<std::uint32_t>(open_.size());

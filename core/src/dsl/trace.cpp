@@ -2,7 +2,10 @@
 // Statements, values and messages of a trace.
 #include "dsl/trace.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <span>
 #include <weir/error.hpp>
@@ -18,6 +21,26 @@ namespace weir::detail {
 namespace {
 thread_local Trace* current_trace = nullptr;
 constexpr std::size_t max_reports = 50;  // the limit of the verifier
+
+/// The part of this thread's stack that is left to what a traced function calls besides the tracer. Empty if
+/// the system does not tell.
+struct StackReserve {
+  std::uintptr_t begin = 0, end = 0;
+};
+
+StackReserve stack_reserve() noexcept {
+  constexpr std::size_t most = 256 * 1024;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  const bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!known) return {};
+  const auto begin = reinterpret_cast<std::uintptr_t>(lowest);
+  return {begin, begin + std::min(most, size / 4)};
+}
+
 }  // namespace
 
 std::string at(const Where& where) {
@@ -51,6 +74,9 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
                      source.deterministic,
                      source.min_resident_threads};
   id_ = remember_kernel(kernel_.name, where_);
+  const auto [begin, end] = stack_reserve();
+  stack_reserve_begin_ = begin;
+  stack_reserve_end_ = end;
   current_trace = this;
 }
 
@@ -199,7 +225,23 @@ Handle Trace::add_value(std::uint32_t block, const Where& where) {
   return {id_, static_cast<std::uint32_t>(values_.size() - 1)};
 }
 
+// Each call of a function adds its statements. A function that calls itself under an if_ or select() would
+// do so without end, because the condition has no value while the kernel is built. Threads of a program may
+// run on other stacks than the system knows of; these are not checked.
+void Trace::check_stack(const Where& where) {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (here < stack_reserve_begin_ || here >= stack_reserve_end_) [[likely]]
+    return;
+  stack_reserve_end_ = 0;  // what runs during the exception may add statements
+  report(
+      "functions of the kernel call themselves until this thread's stack is full: no value of the kernel ends a "
+      "recursion; write a loop, such as while_(), or let a number of the host end it",
+      where);
+  refuse();
+}
+
 Handle Trace::append(ir::Statement statement, const Where& where) {
+  check_stack(where);
   statement.location = locate(where);
   check_between_blocks(statement, where);
   Handle result;

@@ -173,6 +173,8 @@ class Trace {
     Where made;
   };
 
+  /// Refuses the kernel if the thread's stack is nearly full.
+  void check_stack(const Where& where);
   ir::Location locate(const Where& where);
   const Where& known(const Where& where) const noexcept { return where.line() != 0 ? where : last_; }
   Handle add_value(std::uint32_t block, const Where& where);
@@ -194,6 +196,7 @@ class Trace {
   [[noreturn]] void refuse() const;
 
   std::uint32_t id_;
+  std::uintptr_t stack_reserve_begin_ = 0, stack_reserve_end_ = 0;  ///< addresses of the thread's stack
   ir::Kernel kernel_;
   Where where_;
   Where last_;

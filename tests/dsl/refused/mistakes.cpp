@@ -145,6 +145,8 @@ void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float
   m[0];                                    // refuse: is indexed as x(i, j), one index for each
   m(0, 1, 2);                              // refuse: must be the array's number of dimensions
   v[0][x[0]];                              // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
+  v[0][1.9];                               // refuse: the index of a component is an integer
+  v[0][true];                              // refuse: the index of a component is an integer
   x[0][0];                                 // refuse: only a Vec has components
 }
 
@@ -171,6 +173,7 @@ void types(View<float> x, Value<float> a, Value<double> b, Value<std::int32_t> n
   pow(a, b);                               // refuse: the operands of a function have different types
   popcount(b);                             // refuse: popcount counts the bits of integers
   bit_cast<float>(b);                      // refuse: a number type of the same size
+  bit_cast<std::int8_t>(flag);             // refuse: bit_cast takes no booleans
   cast<half>(a);                           // refuse: halves are rounded when they are stored
   random<std::int8_t>();                   // refuse: random<T>() draws float, double
   atomic_and(x[0], 1.0f);                  // refuse: atomic_and, atomic_or and atomic_xor work on integers

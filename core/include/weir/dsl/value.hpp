@@ -46,6 +46,9 @@ class Component {
       index_.traced = Subscript(static_cast<I&&>(index), where).handle();
       index_.is_traced = true;
     } else {
+      using Host = std::remove_cvref_t<I>;
+      static_assert((std::integral<Host> && !std::same_as<Host, bool>) || std::is_enum_v<Host>,
+                    "the index of a component is an integer");
       index_.constant = static_cast<std::size_t>(index);
     }
   }
