@@ -41,7 +41,8 @@ def add_ordinals(mutants):
 
 
 class Equivalents:
-    """equivalent.json. An entry without `nth`, `change` or `kind` holds for all of its line that it does not exclude."""
+    """equivalent.json. An entry without `nth`, `change` or `kind` holds for all of its line that it does not exclude. Each
+    may be a list."""
 
     def __init__(self, path=HERE / "equivalent.json"):
         self.entries = {}
@@ -50,6 +51,10 @@ class Equivalents:
 
     def reason_for(self, mutant):
         for one in self.entries.get((mutant["file"], mutant["text"]), []):
-            if all(one.get(name, mutant[name]) == mutant[name] for name in ("kind", "change", "nth")):
+            if all(self.holds(one.get(name, mutant[name]), mutant[name]) for name in ("kind", "change", "nth")):
                 return one["reason"]
         return None
+
+    @staticmethod
+    def holds(expected, found):
+        return found in expected if isinstance(expected, list) else found == expected

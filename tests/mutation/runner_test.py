@@ -36,13 +36,15 @@ class EquivalentMutants(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "equivalent.json"
             path.write_text(json.dumps([{"file": "f", "line": "line 1", "kind": "constant", "nth": 2, "reason": "a"},
-                                        {"file": "f", "line": "line 2", "reason": "b"}]))
+                                        {"file": "f", "line": "line 2", "reason": "b"},
+                                        {"file": "f", "line": "line 3", "nth": [1, 3], "reason": "c"}]))
             known = mutants.Equivalents(path)
             two = [mutant(1, column=9), mutant(1, column=5)]
             mutants.add_ordinals(two)
             self.assertEqual(["a", None], [known.reason_for(one) for one in two])
             self.assertEqual("b", known.reason_for(dict(mutant(2, "call"), nth=1)))
-            self.assertIsNone(known.reason_for(dict(mutant(3), nth=1)))
+            self.assertEqual(["c", None, "c"], [known.reason_for(dict(mutant(3), nth=nth)) for nth in (1, 2, 3)])
+            self.assertIsNone(known.reason_for(dict(mutant(4), nth=1)))
 
 
 class Choice(unittest.TestCase):

@@ -34,6 +34,18 @@ TEST(Arguments, HoldOnlyWhatTheTaskUses) {
   EXPECT_EQ(p.tasks[0].task.argument_bytes, 16u);
 }
 
+TEST(Arguments, AreAMultipleOfSixteenBytes) {
+  for (const int count : {1, 2, 17, 30}) {
+    std::string text = "weir-ir 1\nkernel \"k\"\n", stores;
+    for (int i = 0; i < count; ++i) {
+      text += "  param @a" + std::to_string(i) + " : array<f32, 0>\n";
+      stores += "store @a" + std::to_string(i) + "[], %f\n";
+    }
+    const ir::Kernel k = ir::parse(text + "{\n%f = const 1 : f32\n" + stores + "}\n", "k.weir");
+    EXPECT_EQ(passes::make_plan(k, 8).tasks.at(0).task.argument_bytes, (count * 8u + 15u) / 16u * 16u);
+  }
+}
+
 TEST(Arguments, AddressesTakeSixteenBytesWhereTheDeviceBindsBuffers) {
   const passes::Plan p = passes::make_plan(kernel(fill("y", "0")), 16);
   EXPECT_THAT(layout(p.tasks[0].task), ElementsAre("array 1 @0+16", "extent 0.0 @16+8"));
@@ -181,6 +193,17 @@ TEST(Bounds, WhatIsReadOnTheDeviceIsNotKnown) {
 TEST(Bounds, FunctionsThatOnlyTheDeviceRoundsAreNotEvaluatedOnTheHost) {
   const passes::Plan p = loop_to("%a = arg @a : f32\n%s = math.exp %a : f32\n%h = cast %s : i64\n", "%h");
   EXPECT_EQ(p.tasks[0].high[0].kind, Bound::device);
+}
+
+TEST(Bounds, TheHostEvaluatesUpTo64Statements) {
+  const auto kind_of = [](int statements) {
+    std::string body = "%v0 = arg @c : i64\n";
+    for (int i = 1; i < statements; ++i)
+      body += "%v" + std::to_string(i) + " = neg %v" + std::to_string(i - 1) + " : i64\n";
+    return loop_to(body, "%v" + std::to_string(statements - 1)).tasks.back().high[0].kind;
+  };
+  EXPECT_EQ(kind_of(64), Bound::expression);
+  EXPECT_EQ(kind_of(65), Bound::device);
 }
 
 TEST(Bounds, HaveOnePairPerDimension) {

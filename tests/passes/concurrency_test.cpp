@@ -38,6 +38,12 @@ const std::string half = "%two = const 2 : i64\n%half = div %len, %two : i64\n%f
 TEST(Concurrency, IndependentLoopsAreBlocksOfARegion) {
   EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + fill("z", "2"))),
               ElementsAre("loop@0.0", "loop@0.1", "loop@0.2"));
+  const passes::Plan p = concurrent(fill("x", "0") + fill("y", "1"));
+  EXPECT_TRUE(p.has_independent);
+  for (const passes::PlannedTask& planned : p.tasks) {
+    EXPECT_TRUE(planned.found_independent);
+    EXPECT_FALSE(planned.conflicts_are_meant);
+  }
   EXPECT_THAT(shape(plan(fill("x", "0") + fill("y", "1"))), ElementsAre("loop", "loop"))
       << "only where asked";
 }
@@ -194,6 +200,140 @@ TEST(Concurrency, StatementsOfAStreamBlockStayWithTheirGroup) {
   EXPECT_THAT(shape(alone), ElementsAre("serial@0.0", "loop@0.0", "loop@0.1")) << "not worth an edge";
 }
 
+TEST(Concurrency, LaterLoopsOfAStreamBlockBelongToTheRegion) {
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + reverse("x", "x", "2"))),
+              ElementsAre("loop@0.0", "loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, TheLargestRegionLeavesOthersBeforeIt) {
+  const std::string third =
+      "parallel (%i8) in (%zero to %len) {\n%v8 = load @z[%i8] : f32\n%d8 = cast %v8 : f64\nstore @m[%i8, "
+      "%zero], %d8\n}\n";
+  EXPECT_THAT(shape(concurrent(fill("x", "0") + fill("y", "1") + both + reverse("z", "x", "2") +
+                               reverse("z", "y", "3") + third)),
+              ElementsAre("loop@0.0", "loop@0.1", "loop", "loop@1.0", "loop@1.1", "loop@1.2"));
+}
+
+TEST(Concurrency, StatementsBeforeTheFirstLoopBelongToIt) {
+  EXPECT_THAT(
+      shape(concurrent("%w = const 1 : i32\nstore @n[%zero], %w\n" + fill("x", "0") + fill("y", "1"))),
+      ElementsAre("serial@0.0", "loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, ReasonsAreOfLoops) {
+  const std::string store = "%g = const 1 : f32\nstore @x[%zero], %g\n";
+  EXPECT_THAT(concurrent(fill("x", "0") + fill("y", "1") + store + reverse("x", "x", "2")).order,
+              testing::IsEmpty());
+  EXPECT_THAT(concurrent(fill("y", "0") + fill("x", "1") + store).order, testing::IsEmpty());
+  EXPECT_THAT(concurrent("region {\n" + fill("x", "0") + reverse("x", "x", "1") + "} and {\n" +
+                         fill("z", "2") + "}\n")
+                  .order,
+              testing::IsEmpty())
+      << "a stream block of one group";
+}
+
+// One of three loops writes its part of @x, and the others read theirs.
+TEST(Concurrency, PartsOfAnArrayMayBeReadAndWritten) {
+  const std::string bounds = "%a = const 20 : i64\n%b = const 40 : i64\n%c = const 60 : i64\n";
+  const char* const parts[] = {"%zero to %a", "%a to %b", "%b to %c"};
+  for (int writer = 0; writer < 3; ++writer) {
+    std::string body = bounds;
+    for (int k = 0; k < 3; ++k) {
+      const std::string n = std::to_string(k), own = k == 0 ? "@y[%i0]" : k == 1 ? "@z[%i1]" : "@x[%i2]";
+      const std::string value = "%v" + n + " = load @x[%i" + n + "] : f32\n";
+      body += "parallel (%i" + n + ") in (" + parts[k] + ") {\n" +
+              (k == writer ? "%f" + n + " = const 1 : f32\nstore @x[%i" + n + "], %f" + n + "\n"
+               : k == 2    ? value + "%w2 = cast %v2 : f64\nstore @m[%i2, %zero], %w2\n"
+                           : value + "store " + own + ", %v" + n + "\n") +
+              "}\n";
+    }
+    const passes::Plan p = concurrent(body);
+    ASSERT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1", "loop@0.2")) << body;
+    for (const passes::PlannedTask& planned : p.tasks) EXPECT_THAT(planned.divided, ElementsAre(0)) << body;
+  }
+}
+
+// Longer stretches are compared in parts of 64 segments.
+TEST(Concurrency, StretchesOfUpTo64AreCompared) {
+  const auto loops = [](int count) {
+    std::string body;
+    for (int k = 1; k < count; ++k) body += fill("x", "s" + std::to_string(k));
+    return body + fill("y", "last");
+  };
+  const auto regions = [](const std::string& body, bool phases) {
+    const passes::Plan p = passes::make_plan(
+        kernel(body), 8, {.known = {.no_alias = true}, .phases = phases, .concurrency = true});
+    return phases ? ir::region_blocks(p.tasks.at(0).task) : p.region_blocks.size();
+  };
+  EXPECT_EQ(regions(loops(64), false), 1u);
+  EXPECT_EQ(regions(loops(65), false), 0u);
+  EXPECT_EQ(regions(loops(64), true), 2u);
+  EXPECT_EQ(regions(loops(65), true), 1u);
+  const auto grouped = [&](int count) {
+    return concurrent("region {\n" + loops(count) + "} and {\n" + fill("z", "z") + "}\n").has_independent;
+  };
+  EXPECT_TRUE(grouped(64));
+  EXPECT_FALSE(grouped(65));
+}
+
+TEST(Concurrency, FindsAsManyRegionsAsALaunchCounts) {
+  std::string body;
+  for (int k = 0; k < 80; ++k) {
+    const std::string n = std::to_string(k);
+    body += fill("x", "a" + n) + fill("y", "b" + n) + "parallel (%s" + n + ") in (%zero to %len) {\n%p" + n +
+            " = load @x[%s" + n + "] : f32\nstore @y[%s" + n + "], %p" + n + "\n}\n";
+  }
+  EXPECT_EQ(concurrent(body).region_blocks.size(), 64u);
+}
+
+TEST(Concurrency, GroupLoopsAreNoStreamBlocksOfOneTask) {
+  const std::string group =
+      "%four = const 4 : i64\nparallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n%f = const 1 : "
+      "f32\nstore @z[%t], %f\n}\n";
+  const passes::Plan p = passes::make_plan(
+      kernel(fill("x", "0") + group), 8, {.known = {.no_alias = true}, .phases = true, .concurrency = true});
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop"));
+}
+
+TEST(Concurrency, EachLoopOfAStreamBlockMayBeAGroup) {
+  const passes::Plan p =
+      concurrent("region {\n" + fill("x", "0") + fill("y", "1") + "} and {\n" + fill("z", "2") + "}\n");
+  ASSERT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.0/1", "loop@0.1"));
+  EXPECT_TRUE(p.has_independent);
+  EXPECT_THAT(p.order, testing::IsEmpty());
+}
+
+TEST(Concurrency, LoopsOfAGroupThatDependHaveAReason) {
+  const passes::Plan p = concurrent("region {\n" + fill("x", "0") + reverse("x", "x", "1") + fill("y", "2") +
+                                    "} and {\n" + fill("z", "3") + "}\n");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.0", "loop@0.0/1", "loop@0.1"));
+  EXPECT_THAT(p.order, ElementsAre(Field(&passes::FusionDecision::reason, HasSubstr("@x is stored at"))));
+}
+
+// Reading one variable is no dependence; what is printed and read elsewhere is none either.
+TEST(Concurrency, LoopsMayReadOneVariable) {
+  const std::string variable = "%a = arg @a : f32\nlocal $v : f32\nset $v, %a\n";
+  const auto reads = [](const std::string& array, const std::string& tag) {
+    return "parallel (%i" + tag + ") in (%zero to %len) {\n%g" + tag + " = get $v : f32\nstore @" + array +
+           "[%i" + tag + "], %g" + tag + "\n}\n";
+  };
+  EXPECT_THAT(shape(concurrent(variable + reads("x", "0") + reads("y", "1"))),
+              ElementsAre("serial", "loop@0.0", "loop@0.1"));
+  const std::string prints = "parallel (%i5) in (%zero to %len) {\nprint \"{}\", %i5\n}\n";
+  EXPECT_THAT(shape(concurrent(prints + fill("x", "1"))), ElementsAre("loop@0.0", "loop@0.1"));
+  EXPECT_THAT(shape(concurrent(fill("x", "1") + prints)), ElementsAre("loop@0.0", "loop@0.1"));
+}
+
+TEST(Concurrency, AtomicsAndOtherAccessesToOneArrayKeepTheOrder) {
+  const std::string count =
+      "parallel (%i5) in (%zero to %len) {\n%w = const 1 : i32\n%o = atomic.add @n[%i5], %w : i32\n}\n";
+  const std::string take =
+      "parallel (%i6) in (%zero to %len) {\n%v = load @n[%i6] : i32\n%f = cast %v : f32\nstore @x[%i6], "
+      "%f\n}\n";
+  EXPECT_THAT(shape(concurrent(count + take)), ElementsAre("loop", "loop"));
+  EXPECT_THAT(shape(concurrent(take + count)), ElementsAre("loop", "loop"));
+}
+
 TEST(Concurrency, StatementsOfAStreamBlockAreNoGroupOfTheirOwn) {
   const std::string store = "%one32 = const 1 : i32\nstore @n[%zero], %one32\n";
   const passes::Plan p = concurrent("region {\n" + fill("x", "0") + store + fill("y", "1") + "} and {\n" +
@@ -218,6 +358,8 @@ TEST(Concurrency, ShortLoopsAreARegionOnlyIfAllOfThemAre) {
   const std::string two = fill("x", "0") + "%dead = load @n[%zero] : i32\n" + fill("y", "1");
   const passes::Plan whole = phases(two + reverse("x", "x", "2") + reverse("y", "y", "3"));
   ASSERT_THAT(shape(whole), ElementsAre("phases"));
+  EXPECT_FALSE(whole.tasks[0].found_independent);
+  EXPECT_FALSE(whole.has_independent) << "one task";
   EXPECT_EQ(ir::region_blocks(whole.tasks[0].task), 2u);
   for (const std::string& body : {two + "repeat (%q) to %len {\n" + fill("z", "2") + "}\n",
                                   fill("x", "0") + reverse("x", "y", "1") + reverse("x", "z", "2")}) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 #include <weir/error.hpp>
 
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
+#include "ir/verifier.hpp"
 #include "passes/plan.hpp"
 
 namespace weir::test {
@@ -23,8 +25,17 @@ inline ir::Kernel kernel(const std::string& body, const std::string& options = "
       "k.weir");
 }
 
+/// The plan of `kernel`, whose tasks keep the rules of tasks.
+inline passes::Plan verified_plan(const ir::Kernel& kernel, const passes::PlanOptions& options = {}) {
+  passes::Plan plan = passes::make_plan(kernel, 8, options);
+  for (const passes::PlannedTask& planned : plan.tasks)
+    for (const ir::Diagnostic& fault : ir::verify_task(kernel, planned.task))
+      throw std::runtime_error(fault.message + "\n" + ir::print(kernel, planned.task));
+  return plan;
+}
+
 inline passes::Plan plan(const std::string& body, const std::string& options = "") {
-  return passes::make_plan(kernel(body, options), 8);
+  return verified_plan(kernel(body, options));
 }
 
 /// One word per task, with region and block if it has them: "serial", "loop", "reduce", "combine",

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "ir/verifier.hpp"
+#include "occurrences.hpp"
+#include "passes/conflicts.hpp"
 #include "plans.hpp"
 
 namespace weir::test {
@@ -34,6 +36,10 @@ TEST(Region, StatementsMayStandBetweenRegions) {
   EXPECT_THAT(shape(p), ElementsAre("serial", "loop@0.0", "loop@0.1", "serial", "loop", "loop@1.0",
                                     "loop@1.1", "loop@1.2", "serial"));
   EXPECT_THAT(p.region_blocks, ElementsAre(2u, 3u));
+  for (const std::size_t outside : {0u, 3u, 4u, 8u}) {
+    EXPECT_EQ(p.tasks[outside].block, -1);
+    EXPECT_FALSE(p.tasks[outside].conflicts_are_meant);
+  }
 }
 
 // proves R15 as far as the plan goes
@@ -55,6 +61,11 @@ TEST(Region, OneBlockAloneIsNoRegion) {
 TEST(Region, AnEmptyRegionDoesNotEvenCutAStretch) {
   EXPECT_THAT(shape(plan(one_f + "store @x[%zero], %f\nregion {\n} and {\n}\nstore @y[%zero], %f")),
               ElementsAre("serial"));
+  const std::string unread = "%v = load @z[%zero] : f32\n", store = "store @z[%zero], %f\n";
+  for (const std::string& first : {unread, store})
+    EXPECT_THAT(shape(plan(one_f + "store @x[%zero], %f\nregion {\n" + first + "} and {\n" +
+                           "}\nstore @y[%zero], %f")),
+                ElementsAre("serial"));
 }
 
 // proves R13 as far as the plan goes: all statements of a block belong to it
@@ -220,6 +231,98 @@ TEST(Conflict, ArraysThatBlocksOnlyReadNeedNoCheck) {
   for (const auto& check : p.alias_checks) EXPECT_EQ(check.written, 0);
 }
 
+// The launch compares each pair once, also where one block only reads.
+TEST(Conflict, EachPairOfParametersIsCheckedOnce) {
+  const auto checks = [](const std::string& body) {
+    std::vector<std::pair<int, int>> pairs;
+    for (const auto& check : plan(body).alias_checks) pairs.emplace_back(check.written, check.touched);
+    return pairs;
+  };
+  const std::string variable = "local $v : f32\n" + one_f + "set $v, %f\n";
+  EXPECT_THAT(
+      checks(variable + "region {\n%g = get $v : f32\nstore @x[%zero], %g\n} and {\n%h = get $v : f32\n"
+                        "store @y[%zero], %h\n}"),
+      ElementsAre(std::pair(0, 1)))
+      << "blocks may read one variable";
+  EXPECT_THAT(
+      checks(one_f + "region {\n" + copy("z", "x", "0") + "} and {\n" + fill("y", "1") + "} and {\n" +
+             "%one32 = const 1 : i32\nstore @n[%zero], %one32\n}"),
+      ElementsAre(std::pair(0, 1), std::pair(0, 3), std::pair(1, 2), std::pair(1, 3), std::pair(3, 2)));
+}
+
+// The block that writes is named first, even if the other one begins the comparison.
+TEST(Conflict, TheMessageNamesTheAccessesThatMeet) {
+  EXPECT_THAT(
+      refusal(one_f +
+              "region {\n%v = load @x[%zero] : f32\nstore @y[%zero], %v\nstore @x[%one], %f\n} and {\n"
+              "store @x[%zero], %f\n}"),
+      AllOf(HasSubstr("k.weir:20:1: @x is written in this"),
+            HasSubstr("and read in another one at k.weir:16:1;")));
+  EXPECT_THAT(
+      refusal(one_f + "region {\nstore @x[%zero], %f\n} and {\nstore @x[%one], %f\n%v = load @x[%zero] : "
+                      "f32\nstore @y[%zero], %v\n}"),
+      AllOf(HasSubstr("k.weir:16:1: @x is written in this"),
+            HasSubstr("and read in another one at k.weir:19:1;")));
+}
+
+TEST(Conflict, OfEachRegionIsFound) {
+  const std::string good = "region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\n";
+  const std::string bad = "region {\n" + fill("x", "2") + "} and {\n" + fill("x", "3") + "}\n";
+  EXPECT_EQ(refusal(good), "");
+  EXPECT_NE(refusal(good + bad), "");
+  const std::string rows = one_f + "%d = const 1 : f64\n";
+  const passes::Plan p =
+      plan(rows + good + "region {\nstore @m[%zero, %zero], %d\n} and {\nstore @m[%one, %zero], %d\n}\n");
+  ASSERT_EQ(p.tasks.size(), 4u);
+  EXPECT_THAT(p.tasks[1].divided, IsEmpty());
+  EXPECT_THAT(p.tasks[2].divided, ElementsAre(4));
+  EXPECT_THAT(p.tasks[3].divided, ElementsAre(4));
+}
+
+TEST(Conflict, AtMost50AreReported) {
+  std::string variables, first, second;
+  for (int i = 0; i < 60; ++i) {
+    const std::string v = "$v" + std::to_string(i);
+    variables += "local " + v + " : f32\n";
+    first += "set " + v + ", %f\n";
+    second += "set " + v + ", %f\n%g" + std::to_string(i) + " = get " + v + " : f32\n";
+  }
+  const std::string text = refusal(one_f + variables + "region {\n" + first + "} and {\n" + second + "}");
+  EXPECT_EQ(occurrences(text, "\n  k.weir:"), 50u);
+}
+
+TEST(Conflict, TheErrorHasThePlaceOfTheFirst) {
+  const auto error_of = [](const std::string& text) {
+    try {
+      passes::make_plan(ir::parse(text, "r.weir"), 8);
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(ErrorCode::invalid, "no error");
+  };
+  const std::string blocks =
+      "local $v : f32\n%f = const 1 : f32\nregion {\nset $v, %f\n} and {\nset $v, %f\n%g = get "
+      "$v : f32\n}\n}\n";
+  const Error none = error_of("weir-ir 1\nkernel \"r\"\n{\n" + blocks);
+  EXPECT_EQ(std::string(none.what()).substr(0, 27), "kernel 'r' cannot be built:");
+  EXPECT_EQ(none.kernel(), "r");
+  EXPECT_EQ(none.file(), "r.weir");
+  EXPECT_EQ(none.line(), 7u);
+  EXPECT_THAT(error_of("weir-ir 1 kernel \"r\" param @x : array<f32, 1>\n{\n" + blocks).what(),
+              HasSubstr("kernel 'r' (r.weir:1:22) cannot be built:\n  r.weir:6:1: "));
+  // A kernel that is built in memory has no places.
+  ir::Kernel k = ir::parse("weir-ir 1\nkernel \"r\"\n  param @x : array<f32, 1>\n{\n}\n", "r.weir");
+  k.parameters[0].location = {};
+  k.files.clear();
+  try {
+    passes::refuse_kernel(k, {{ir::Location{}, "text"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).substr(0, 27), "kernel 'r' cannot be built:");
+    EXPECT_EQ(error.file(), "");
+  }
+}
+
 // ---- nesting
 
 std::string verdict(const std::string& body) {
@@ -282,7 +385,12 @@ TEST(Region, BlocksMayUseDifferentPartsOfAnArray) {
 TEST(Region, BlocksMayUseRangesThatAreApart) {
   const std::string values =
       "%h = arg @c : i64\n%two = const 2 : i64\n%fifty = const 50 : i64\n%h2 = mul %h, %two : i64\n"
-      "%last = sub %len, %one : i64\n%minus = const -1 : i64\n";
+      "%last = sub %len, %one : i64\n%minus = const -1 : i64\n%three = const 3 : i64\n%hundred = const 100 : "
+      "i64\n"
+      "%k = add %h, %one : i64\n%h2m1 = sub %h2, %one : i64\n%h2m2 = sub %h2, %two : i64\n%h3 = mul %h, "
+      "%three : i64\n"
+      "%sixty = const 60 : i64\n%h60 = add %h, %sixty : i64\n%h2n = add %h2, %len : i64\n%h2n2 = add %h2n, "
+      "%len : i64\n";
   // Stores x[factor * i + offset] for i in `bounds`.
   const auto block = [](const std::string& tag, const std::string& bounds, const std::string& factor,
                         const std::string& offset) {
@@ -315,6 +423,35 @@ TEST(Region, BlocksMayUseRangesThatAreApart) {
   EXPECT_NE(verdict_of(even, {"%zero to %len", "%h2", "%zero"}), "");  // a product of two values
   EXPECT_NE(verdict_of({"%zero to %h", "%one", "%zero"}, {"%last to %len", "%one", "%zero"}),
             "");  // h unknown
+  // With k = h + 1: a range has at least one element, so h is at least 1.
+  const auto from = [](const std::string& offset) {
+    return std::array<std::string, 3>{"%zero to %h", "%one", offset};
+  };
+  EXPECT_EQ(verdict_of(below_h, from("%h2m1")), "");                          // [2h - 1, 3h - 1)
+  EXPECT_NE(verdict_of(below_h, from("%h2m2")), "");                          // [2h - 2, 3h - 2)
+  EXPECT_EQ(verdict_of({"%one to %k", "%one", "%zero"}, from("%h2")), "");    // [1, h], [2h, 3h)
+  EXPECT_NE(verdict_of({"%one to %k", "%one", "%zero"}, from("%h2m1")), "");  // [2h - 1, 3h - 1)
+  EXPECT_NE(verdict_of({"%zero to %k", "%one", "%zero"}, from("%h")), "");    // [0, h], [h, 2h)
+  EXPECT_EQ(verdict_of(below_h, from("%h3")), "");                            // [3h, 4h)
+  EXPECT_EQ(verdict_of({"%zero to %len", "%one", "%zero"}, {"%zero to %h", "%minus", "%h2n"}), "");
+  EXPECT_EQ(verdict_of(below_h, {"%zero to %len", "%minus", "%h2n2"}), "");
+  // Indices with a factor are as far apart as their loops.
+  const std::array<std::string, 3> low3{"%zero to %h", "%three", "%zero"},
+      fifty3{"%zero to %fifty", "%three", "%zero"};
+  EXPECT_EQ(verdict_of(low3, {"%h to %len", "%three", "%zero"}), "");
+  EXPECT_EQ(verdict_of({"%h to %len", "%three", "%zero"}, low3), "");
+  EXPECT_NE(verdict_of(low3, {"%zero to %len", "%three", "%zero"}), "");
+  EXPECT_NE(verdict_of({"%zero to %k", "%three", "%zero"}, {"%h to %len", "%three", "%zero"}), "");
+  EXPECT_EQ(verdict_of(fifty3, {"%fifty to %hundred", "%three", "%zero"}), "");
+  EXPECT_EQ(verdict_of({"%fifty to %hundred", "%three", "%zero"}, fifty3), "");
+  EXPECT_EQ(verdict_of(fifty3, {"%hundred to %len", "%three", "%zero"}), "");
+  EXPECT_NE(verdict_of(fifty3, {"%one to %hundred", "%three", "%zero"}), "");
+  EXPECT_NE(verdict_of(fifty3, {"%h to %hundred", "%three", "%zero"}), "");
+  EXPECT_NE(verdict_of(low3, {"%fifty to %len", "%three", "%zero"}), "");
+  EXPECT_NE(verdict_of(fifty3, {"%h60 to %hundred", "%three", "%zero"}), "");
+  EXPECT_EQ(verdict_of(below_h, {"%zero to %len", "%one", "%h3"}), "");  // [3h, 3h + n)
+  EXPECT_NE(verdict_of({"%zero to %h", "%two", "%zero"}, {"%h to %len", "%two", "%zero"}),
+            "");  // even factors wrap
 }
 
 }  // namespace

@@ -161,6 +161,107 @@ TEST(Repeat, OneTaskAloneHasNoPhases) {
   EXPECT_THAT(shape(passes::make_plan(kernel(fill("x", "0")), 8, {.phases = true})), ElementsAre("loop"));
 }
 
+TEST(Repeat, ARepeatOfOneTaskIsPhasesWhereEachTaskRunsOnce) {
+  const ir::Kernel k = kernel(repeat("", "%len", fill("y", "1")));
+  EXPECT_THAT(shape(passes::make_plan(k, 8, {.phases = true})), ElementsAre("loop"));
+  EXPECT_THAT(shape(passes::make_plan(k, 8, {.phases = true, .each_once = true})), ElementsAre("phases"));
+  EXPECT_THAT(shape(passes::make_plan(kernel(fill("y", "1")), 8, {.phases = true, .each_once = true})),
+              ElementsAre("loop"));
+}
+
+TEST(Repeat, ARepeatOfOneTaskThatTheDeviceCountsIsPhases) {
+  EXPECT_THAT(shape(plan(loaded_count + repeat("", "%count", fill("y", "1")))),
+              ElementsAre("serial", "phases"));
+  EXPECT_THAT(shape(plan(loaded_count + repeat("", "%count", "%dead = load @x[%k] : f32\n"))), IsEmpty());
+}
+
+TEST(Repeat, AReductionIsTwoTasksAndUnusedStatementsAreNone) {
+  const auto phases = [](const std::string& body) {
+    return shape(passes::make_plan(kernel(body), 8, {.phases = true}));
+  };
+  const std::string sum =
+      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\nstore @y[%i], %v\nyield "
+      "%v\n}\n";
+  EXPECT_THAT(phases(sum), ElementsAre("phases"));
+  EXPECT_THAT(phases(fill("x", "0") + "%dead = load @y[%zero] : f32\n"), ElementsAre("loop"));
+}
+
+TEST(Repeat, PhasesAreBetweenGroupLoops) {
+  const std::string group =
+      "parallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n%f = const 1 : f32\nstore @x[%t], "
+      "%f\n}\n";
+  const std::string four = "%four = const 4 : i64\n";
+  const auto phases = [&](const std::string& body, bool each_once = false) {
+    return passes::make_plan(kernel(four + body), 8, {.phases = true, .each_once = each_once});
+  };
+  const passes::Plan p = phases(fill("z", "0") + group + fill("y", "1") + fill("z", "2"));
+  ASSERT_THAT(shape(p), ElementsAre("loop", "loop", "phases"));
+  EXPECT_EQ(p.tasks[2].phases.size(), 2u);
+  const passes::Plan inside =
+      phases(repeat("", "%len", group + fill("y", "1") + fill("z", "2")) + fill("y", "3"));
+  EXPECT_THAT(shape(inside), ElementsAre("loop", "phases", "loop"));
+  ASSERT_EQ(inside.repeats.size(), 1u);
+  EXPECT_EQ(inside.repeats[0].end, 2u);
+  EXPECT_THAT(shape(phases(fill("y", "0") + repeat("", "%len", group), true)), ElementsAre("loop", "loop"));
+  EXPECT_THAT(shape(phases("region {\n" + group + "} and {\n" + fill("y", "1") + fill("y", "2") +
+                           "} and {\n" + fill("z", "3") + fill("z", "4") + "}\n")),
+              ElementsAre("loop@0.0", "phases@0.1", "phases@0.2"));
+}
+
+TEST(Repeat, AsManyStreamBlocksAreCooperativeAsThereAreBarriers) {
+  std::string parameters, blocks;
+  for (std::uint32_t b = 0; b <= ir::grid_barriers; ++b) {
+    const std::string n = std::to_string(b);
+    parameters += "  param @a" + n + " : array<i64, 0>\n  param @b" + n + " : array<i64, 0>\n";
+    blocks += std::string(b == 0 ? "region" : " and") + " {\n%c" + n + " = load @a" + n +
+              "[] : i64\nrepeat (%k" + n + ") to %c" + n + " {\nparallel (%i" + n + ") in (%k" + n +
+              " to %c" + n + ") {\nstore @b" + n + "[], %i" + n + "\n}\n}\n}";
+  }
+  const passes::Plan p = passes::make_plan(
+      ir::parse("weir-ir 1\nkernel \"k\"\n" + parameters + "{\n" + blocks + "\n}\n", "k.weir"), 8,
+      {.cooperative = true});
+  std::vector<std::int32_t> cooperative;
+  for (const passes::PlannedTask& planned : p.tasks)
+    if (planned.task.cooperative) cooperative.push_back(planned.block);
+  EXPECT_THAT(cooperative, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(Repeat, CooperativeTasksKnowWhatOthersRead) {
+  const passes::Plan p = passes::make_plan(
+      kernel(loaded_count + "%a = arg @a : f32\nlocal $first : f32\nset $first, %a\nlocal $v : f32[3]\n" +
+             repeat("", "%count",
+                    "%g = get $v[%zero] : f32\nset $v[%one], %g\n%h = get $first : f32\nset $first, %h\n" +
+                        fill("x", "1")) +
+             "parallel (%i) in (%zero to %len) {\n%u = get $v[%i] : f32\nstore @y[%i], %u\n}\n"),
+      8, {.cooperative = true});
+  ASSERT_THAT(shape(p), ElementsAre("serial", "phases", "loop"));
+  EXPECT_THAT(p.tasks[1].task.read_by_others, ElementsAre(8))
+      << "the array, after the count and the variable";
+}
+
+TEST(Repeat, PrintsHaveTheNumbersOfTheirRepetitions) {
+  const passes::Plan p = plan(repeat("0", "%len", repeat("1", "%len", "print \"{}\", %len\n")));
+  const ir::Statement& print = p.tasks.at(0).task.body.statements.back();
+  EXPECT_EQ(print.op, ir::Op::print);
+  EXPECT_EQ(print.operands.size(), 3u);
+  EXPECT_EQ(print.immediate, 2u);
+}
+
+// Phases end where a repetition ends, and at the border of a stream block.
+TEST(Repeat, PhasesStayInTheirRepetition) {
+  const std::string inner = fill("x", "0") + repeat("1", "%len", fill("y", "1") + fill("z", "2"));
+  const ir::Kernel k = kernel(repeat("0", "%len", inner + fill("x", "3")) + fill("y", "4"));
+  const passes::Plan p = passes::make_plan(k, 8, {.phases = true});
+  ASSERT_THAT(shape(p), ElementsAre("phases"));
+  EXPECT_EQ(p.tasks[0].phases.size(), 5u);
+  const passes::Plan host = passes::make_plan(k, 8);
+  ASSERT_EQ(host.repeats.size(), 2u);
+  EXPECT_EQ(host.repeats[0].begin, 0u);
+  EXPECT_EQ(host.repeats[0].end, 4u);
+  EXPECT_EQ(host.repeats[1].begin, 1u);
+  EXPECT_EQ(host.repeats[1].end, 3u);
+}
+
 TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
   const std::string group =
       "parallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
@@ -170,6 +271,12 @@ TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
   EXPECT_THAT(
       refusal(four + loaded_count + repeat("", "%count", group)),
       AllOf(HasSubstr("k.weir"), HasSubstr("group_for is inside the repeat at "), HasSubstr("Use a count")));
+  EXPECT_THAT(refusal(four + "repeat (%k) to %len while {\n%t0 = const true : bool\nyield %t0\n} do {\n" +
+                      group + "}\n"),
+              AllOf(HasSubstr("which ends when a condition that the device computes is false;"),
+                    HasSubstr("inside the repeat at k.weir:15:1")));
+  EXPECT_THAT(refusal(four + loaded_count + repeat("", "%count", group)),
+              HasSubstr("which ends when a count that the device computes is reached;"));
   EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")),
                                       8, {.phases = true})),
               ElementsAre("loop", "loop", "phases"));
