@@ -25,8 +25,8 @@ Registers cpuid(std::uint32_t leaf, std::uint32_t subleaf = 0) {
 /// The register state that the operating system saves for a thread: bit 1 SSE, 2 AVX, 5 to 7 AVX-512.
 std::uint32_t saved_state() {
   if (!(cpuid(1).ecx >> 27 & 1)) return 0;
-  std::uint32_t low, high;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  std::uint32_t low;
+  __asm__("xgetbv" : "=a"(low) : "c"(0) : "edx");
   return low;
 }
 

@@ -23,12 +23,10 @@ constexpr unsigned max_threads = 1024;
 
 unsigned cores_by_affinity() {
   for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
-    cpu_set_t* set = CPU_ALLOC(cpus);
-    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    const bool known = set && sched_getaffinity(0, bytes, set) == 0;
-    const int count = known ? CPU_COUNT_S(bytes, set) : 0;
-    CPU_FREE(set);
-    if (count > 0) return static_cast<unsigned>(count);
+    std::vector<cpu_set_t> set(static_cast<std::size_t>(cpus) / CPU_SETSIZE);
+    const std::size_t bytes = set.size() * sizeof set[0];
+    if (sched_getaffinity(0, bytes, set.data()) != 0) continue;
+    if (const int count = CPU_COUNT_S(bytes, set.data()); count > 0) return static_cast<unsigned>(count);
   }
   return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two kernels that wait for each other can only finish when they run concurrently.
 #include <immintrin.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -78,6 +79,105 @@ TEST(Concurrency, AStreamRunsWhileAnotherIsBlockedWhicheverIsWaitedFor) {
   }
   EXPECT_EQ(value, 200u);
   EXPECT_FALSE(held.done());
+}
+
+// The last operation of a stream waits for another stream, which only the same worker can run.
+TEST(ConcurrencyDeathTest, AWorkerTakesTurns) {
+  in_fresh_process("WEIR_CPU_THREADS", "1", [] {
+    const SpinArguments long_time{300'000}, no_time{0};
+    for (const bool many : {false, true}) {
+      std::uint32_t raised = 0, passed = 0;
+      Stream busy, other;
+      Gate gate;
+      gate.close(busy);
+      for (int i = 0; i < (many ? 100 : 10); ++i) busy.launch(kernels().spin, many ? no_time : long_time);
+      busy.launch(kernels().gate, GateArguments{&raised, 1, &passed});
+      launch_raise(other, raised);
+      call(table().stream_flush, weir_stream(other));
+      gate.open();
+      while (!busy.done() || !other.done()) std::this_thread::yield();  // no host thread runs the work
+      EXPECT_EQ(passed, 1u) << (many ? "many operations" : "long operations");
+    }
+  });
+}
+
+// A stream is listed while a host thread uses the only core, and the worker sleeps.
+TEST(ConcurrencyDeathTest, AListedStreamStartsWhenAHostThreadFreesItsCore) {
+  in_fresh_process("WEIR_CPU_THREADS", "1", [] {
+    Stream held, listed;
+    std::uint32_t value = 0;
+    for (std::uint32_t round = 1; round <= 6; ++round) {
+      std::uint32_t begun = 0, open = 0, met = 0;
+      std::thread waits(
+          [&] {  // mostly runs the kernel itself; otherwise the worker does, and the round proves nothing
+            held.launch(kernels().meet, MeetArguments{&begun, &open, &met});
+            held.synchronize();
+          });
+      while (!read(begun)) std::this_thread::yield();
+      // A worker that finds nothing sleeps after two milliseconds. The stream also starts if it still looks.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      listed.launch(kernels().add, AddArguments{&value, 1});
+      raise(open);
+      waits.join();
+      for (const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+           !listed.done() && std::chrono::steady_clock::now() < limit;)
+        std::this_thread::yield();
+      ASSERT_EQ(read(value), round) << "the stream does not start";
+    }
+  });
+}
+
+// A stream that waited for another one is resumed by the host thread that ran the other one, and starts
+// although no thread waits for it.
+TEST(ConcurrencyDeathTest, AStreamStartsAfterOneThatAHostThreadHasRun) {
+  in_fresh_process("WEIR_CPU_THREADS", "2", [] {
+    Stream first, second;
+    Event event;
+    std::uint32_t value = 0;
+    for (std::uint32_t round = 1; round <= 8; ++round) {
+      std::uint32_t begun = 0, open = 0, met = 0, waits = 0;
+      std::thread runs(
+          [&] {  // mostly runs the kernel itself; otherwise a worker does, and the round proves nothing
+            first.launch(kernels().meet, MeetArguments{&begun, &open, &met});
+            first.synchronize();
+          });
+      while (!read(begun)) std::this_thread::yield();
+      event.record(first);
+      launch_raise(second, waits);
+      second.wait(event);
+      second.launch(kernels().add, AddArguments{&value, 1});
+      while (!read(waits)) std::this_thread::yield();
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(1));  // the round proves something if it waits by now
+      raise(open);
+      runs.join();
+      for (const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+           !second.done() && std::chrono::steady_clock::now() < limit;)
+        std::this_thread::yield();
+      ASSERT_EQ(read(value), round) << "the stream does not start";
+    }
+  });
+}
+
+// Each of the driver's threads is one of the number that is set, and has the program's scheduling policy.
+TEST(ConcurrencyDeathTest, WorkersAreAsManyAsSetAndHaveThePolicyOfTheProgram) {
+  for (const int policy : {SCHED_OTHER, SCHED_BATCH})
+    in_fresh_process("WEIR_CPU_THREADS", "3", [policy] {
+      const auto tasks = [] {
+        std::vector<pid_t> all;
+        for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+          all.push_back(std::stoi(task.path().filename()));
+        return all;
+      };
+      const sched_param none{};
+      ASSERT_EQ(sched_setscheduler(0, policy, &none), 0);
+      const std::size_t before = tasks().size();
+      Stream stream;
+      stream.launch(kernels().nothing);
+      while (!stream.done()) std::this_thread::yield();  // a worker runs it, and has begun
+      EXPECT_EQ(tasks().size(), before + 3);
+      for (const pid_t task : tasks()) EXPECT_EQ(sched_getscheduler(task), policy);
+    });
 }
 
 // proves R5

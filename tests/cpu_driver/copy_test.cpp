@@ -24,6 +24,24 @@ TEST(Copy, RoundTripsInOrderForSizesAroundABlock) {
   }
 }
 
+// The stream uses the operation of an ended launch again, which had arguments of its own.
+TEST(Copy, FollowsALaunchWithLargeArguments) {
+  Memory memory(64);
+  Stream stream;
+  for (int i = 0; i < 4; ++i) {
+    std::uint32_t sum = 0;
+    LargeArguments large{&sum, {}};
+    large.values[7] = 5;
+    stream.launch(kernels().sum_large, large);
+    stream.synchronize();
+    EXPECT_EQ(sum, 5u);
+    call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), zero,
+         static_cast<const void*>(&sum), std::uint64_t{4});
+    stream.synchronize();
+    EXPECT_EQ(*memory.as<std::uint32_t>(), 5u);
+  }
+}
+
 TEST(Copy, KeepsToItsRange) {
   Memory memory(64);
   std::memset(memory.as<char>(), 'a', 64);

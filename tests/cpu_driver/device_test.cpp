@@ -18,6 +18,17 @@ TEST(DeviceInfo, DescribesThisMachine) {
   EXPECT_GE(info.memory_alignment, 64u);
   EXPECT_GT(info.total_memory, 0u);
   EXPECT_EQ(info.lanes, 1u);
+  EXPECT_EQ(info.max_block_threads, 1024u);
+  for (const std::uint32_t size : info.max_block) EXPECT_EQ(size, 1024u);
+  EXPECT_EQ(info.max_grid[0], 0x7fffffffu);
+  for (int i : {1, 2}) EXPECT_EQ(info.max_grid[i], 65535u);
+  EXPECT_EQ(info.max_shared_bytes, 256u * 1024);
+  EXPECT_EQ(info.max_argument_bytes, 4096u);
+  EXPECT_EQ(info.argument_style, std::uint32_t{WEIR_ARGUMENT_ADDRESS});
+  EXPECT_EQ(info.dlpack_type, 1u);
+  EXPECT_EQ(info.dlpack_id, 0);
+  EXPECT_STREQ(info.driver_version, table().version);
+  EXPECT_EQ(info.recommended_streams, info.multiprocessors);
 }
 
 TEST(DeviceInfo, ListsTheProcessorsLevelAndTheBaselineLast) {
@@ -29,6 +40,8 @@ TEST(DeviceInfo, ListsTheProcessorsLevelAndTheBaselineLast) {
     level |= std::string(info.code_targets[i].target).starts_with("x86-64");
   }
   EXPECT_TRUE(level);
+  for (std::uint32_t i = 1; i < info.code_target_count; ++i)
+    EXPECT_STRNE(info.code_targets[i].target, info.code_targets[0].target);
   EXPECT_STREQ(info.code_targets[info.code_target_count - 1].target, "x86-64");
 }
 
@@ -158,6 +171,10 @@ TEST(DeviceOpen, RefusesAnIndexThatIsNotThere) {
   const std::string message = refusal(WEIR_ERROR_INVALID, table().device_open, 99u, &out);
   EXPECT_NE(message.find("99"), std::string::npos) << message;
   EXPECT_EQ(out, nullptr);
+  weir_device_info info{};
+  info.struct_size = sizeof info;
+  refusal(WEIR_ERROR_INVALID, table().device_get_info, 99u, &info);
+  EXPECT_STREQ(info.name, "");
 }
 
 TEST(DeviceOpen, GivesTheSameDeviceEachTime) {
@@ -258,6 +275,11 @@ TEST(SettingsDeathTest, TheLastCloseWaitsForStreamsThatWereDestroyedAtWork) {
       if (i == 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     std::uint32_t open = 0, passed = 0;
+    std::function<void()> short_callback = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    {
+      Stream called(opened);
+      submit_callback(called, short_callback);
+    }
     {
       Stream busy(opened);
       busy.launch(gate, GateArguments{&open, 1, &passed});
@@ -300,6 +322,14 @@ TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
         EXPECT_NE(message.find(setting), std::string::npos) << message;
       });
     }
+}
+
+TEST(SettingsDeathTest, ALongSettingIsCutInItsMessage) {
+  in_fresh_process("WEIR_CPU_TARGET", std::string(70, 'x').c_str(), [] {
+    std::uint32_t count = 0;
+    const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
+    EXPECT_NE(message.find("is '" + std::string(64, 'x') + "'; expected"), std::string::npos) << message;
+  });
 }
 
 TEST(SettingsDeathTest, AnEmptySettingIsAnUnsetOne) {

@@ -51,6 +51,7 @@ TEST(Event, HoldsBackAStreamThatWaitsForIt) {
 
 // proves R9
 TEST(Event, RecordedAgainLeavesEarlierWaitsAtTheirMark) {
+  if (device_info().recommended_streams < 2) GTEST_SKIP() << "the second gate may use the only core";
   Stream producer, early, late;
   Gate first, second;
   Event event;

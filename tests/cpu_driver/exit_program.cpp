@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends with work of every kind in flight. Its argument selects the exit.
 #include <cstdlib>
+#include <set>
 
 #include "support.hpp"
 
@@ -27,10 +28,66 @@ struct WaitsAtExit {
 };
 WaitsAtExit waits_at_exit;
 
+// The blocks of one launch, by the threads that have run them; each takes half a millisecond.
+constexpr std::uint32_t block_count = 1600;
+auto& threads_of_blocks = *new std::vector<std::uint32_t>(block_count, 0);
+std::uint32_t arrived = 0;
+
+std::set<std::uint32_t> threads_since(const std::vector<std::uint32_t>& before, std::size_t& blocks) {
+  std::set<std::uint32_t> threads;
+  blocks = 0;
+  for (std::uint32_t i = 0; i < block_count; ++i)
+    if (const std::uint32_t thread = read(threads_of_blocks[i]); thread && !before[i]) {
+      threads.insert(thread);
+      ++blocks;
+    }
+  return threads;
+}
+
+/// Runs after the driver's exit handler, because it is registered before the driver is loaded. oneTBB's
+/// threads, whose library may be destroyed next, have left the launch; one thread of the driver runs the
+/// other blocks.
+void expect_that_helpers_left() {
+  const std::vector<std::uint32_t> before = threads_of_blocks;
+  std::set<std::uint32_t> threads;
+  for (std::size_t blocks = 0; blocks < 60 && read(arrived) < block_count;)
+    threads = threads_since(before, blocks);
+  if (threads.size() > 1) std::_Exit(3);
+}
+
+int end_while_helpers_run() {
+  setenv("WEIR_CPU_THREADS", "2", 1);
+  std::atexit(expect_that_helpers_left);
+  static auto& stream = *new Stream;
+  stream.launch(kernels().tell_thread,
+                ThreadArguments{threads_of_blocks.data(), &arrived, block_count + 1, 500'000}, block_count);
+  const std::vector<std::uint32_t> none(block_count, 0);
+  for (std::size_t blocks = 0; threads_since(none, blocks).size() < 2 && blocks < block_count / 4;)
+    std::this_thread::yield();
+  return 0;
+}
+
+/// Uses a stream first after the driver's exit handler. No host thread waits for the work.
+void use_late() {
+  Stream stream;
+  std::vector<std::uint32_t> own(100'000, 0);
+  stream.launch(kernels().add, AddArguments{own.data(), 1}, 100'000);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!stream.done())
+    if (std::chrono::steady_clock::now() > limit) std::_Exit(4);
+  if (own != std::vector<std::uint32_t>(100'000, 1)) std::_Exit(5);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const std::string how = arguments[1];
+  if (how == "helpers") return end_while_helpers_run();
+  if (how == "late") {
+    std::atexit(use_late);
+    kernels();  // starts no threads
+    return 0;
+  }
   static Stream* streams[6];
   for (Stream*& stream : streams) stream = new Stream;
   static Event event;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream whose kernel got no memory for its shared bytes: it stays failed, and nothing else does.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
+#include <new>
 
+#include "allocations.hpp"
 #include "graph_nodes.hpp"
 
 namespace {
@@ -23,11 +27,30 @@ extern "C" __attribute__((visibility("default"))) void* aligned_alloc(std::size_
   return real(alignment, size);
 }
 
+std::atomic<std::size_t> cpu_test::allocations{0};
+std::atomic<bool> cpu_test::only_the_first_thread_allocates{false};
+std::atomic<std::size_t> cpu_test::refused_size{std::numeric_limits<std::size_t>::max()};
+
+// Replaces the operator in the driver too.
+void* operator new(std::size_t size) {
+  ++cpu_test::allocations;
+  if (size > cpu_test::refused_size || (cpu_test::only_the_first_thread_allocates && gettid() != getpid()))
+    throw std::bad_alloc();
+  if (void* const made = std::malloc(size ? size : 1)) return made;
+  throw std::bad_alloc();
+}
+void operator delete(void* given_back) noexcept {
+  std::free(given_back);
+}
+void operator delete(void* given_back, std::size_t) noexcept {
+  std::free(given_back);
+}
+
 namespace cpu_test {
 namespace {
 
-weir_launch shared_launch(const RunArguments& arguments) {
-  weir_launch launch = launch_of(kernels().see_run, 1);
+weir_launch shared_launch(const RunArguments& arguments, std::uint32_t blocks = 1) {
+  weir_launch launch = launch_of(kernels().see_run, blocks);
   launch.dynamic_shared_bytes = refused_bytes;
   launch.arguments = &arguments;
   launch.argument_bytes = sizeof arguments;
@@ -86,6 +109,12 @@ TEST(FailedStreamDeathTest, ReturnsItsErrorFromEveryLaterCall) {
     EXPECT_EQ(refused, nullptr);
     // A refused deallocation leaves the memory as it was.
     refusal(error, table().memory_free_async, weir_stream(stream), ordered);
+    const weir_external_memory external{sizeof external, WEIR_EXTERNAL_DEVICE,
+                                        reinterpret_cast<std::uint64_t>(&bytes), 8};
+    weir_allocation wrapped = nullptr;
+    call(table().memory_wrap, first_device(), &external, &wrapped);
+    refusal(error, table().memory_free_async, weir_stream(stream), wrapped);
+    call(table().memory_free, wrapped);
     healthy.wait(event);
     call(table().memory_free_async, weir_stream(healthy), ordered);
     healthy.synchronize();
@@ -119,6 +148,98 @@ TEST(FailedStreamDeathTest, LeavesOtherStreamsAndLaterOnesAlone) {
     later.synchronize();
     EXPECT_EQ(seen[0], 1u);
     EXPECT_EQ(failures, 0u);
+  });
+}
+
+// Of one block, of two, and of many, whose time is known or not.
+TEST(FailedStreamDeathTest, IsThatOfAnyLaunchWithoutMemory) {
+  for (const bool known : {false, true})
+    run([known] {
+      for (const std::uint32_t blocks : {1u, 2u, 3u, 1000u}) {
+        std::uint32_t seen[6] = {}, failures = 0;
+        const RunArguments arguments{seen, &failures};
+        weir_launch launch = shared_launch(arguments, blocks);
+        for (int i = 0; known && i < 40; ++i) {
+          launch.dynamic_shared_bytes = 64;
+          Stream stream;
+          call(table().kernel_launch, weir_stream(stream), &launch);
+          stream.synchronize();
+        }
+        launch.dynamic_shared_bytes = refused_bytes;
+        refuses = true;
+        for (int i = 0; i < 2 * 16; ++i) {  // with and without a measurement
+          Stream stream;
+          call(table().kernel_launch, weir_stream(stream), &launch);
+          refusal(WEIR_ERROR_OUT_OF_MEMORY, table().stream_synchronize, weir_stream(stream));
+        }
+        refuses = false;
+        EXPECT_EQ(failures, 0u);
+      }
+    });
+}
+
+// The memory that a thread has stays valid if it gets no more.
+TEST(FailedStreamDeathTest, LeavesTheThreadsMemoryForSmallerBlocks) {
+  run([] {
+    std::uint32_t seen[6] = {}, failures = 0;
+    const RunArguments arguments{seen, &failures};
+    weir_launch launch = shared_launch(arguments);
+    const auto result_with = [&](std::uint32_t bytes) {
+      launch.dynamic_shared_bytes = bytes;
+      Stream stream;
+      call(table().kernel_launch, weir_stream(stream), &launch);
+      return table().stream_synchronize(stream, nullptr);
+    };
+    for (int i = 0; i < 20; ++i) {
+      refuses = false;
+      EXPECT_EQ(result_with(8192), WEIR_OK);
+      refuses = true;
+      EXPECT_EQ(result_with(refused_bytes), WEIR_ERROR_OUT_OF_MEMORY);
+      const std::vector<char> other(8192 + 64, 'x');  // would get memory that was freed
+      EXPECT_EQ(result_with(4096), WEIR_OK);
+      EXPECT_EQ(other, std::vector<char>(8192 + 64, 'x'));
+    }
+    EXPECT_EQ(failures, 0u);
+  });
+}
+
+// A worker could not report that it has no memory.
+TEST(FailedStreamDeathTest, IsNotThatOfACallbackForWhichAWorkerHasNoMemory) {
+  run([] {
+    std::uint32_t called = 0;
+    std::function<void()> body = [&] { raise(called); };
+    Stream stream;
+    stream.launch(kernels().nothing);
+    stream.synchronize();
+    only_the_first_thread_allocates = true;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      submit_callback(stream, body);
+      while (!stream.done()) std::this_thread::yield();
+    }
+    only_the_first_thread_allocates = false;
+    EXPECT_EQ(read(called), 1u);
+  });
+}
+
+// The object of an earlier graph is used again.
+TEST(GraphDeathTest, ThatGetsNoMemoryIsRefused) {
+  run([] {
+    constexpr std::uint32_t count = 20'000;
+    Nodes nodes, many;
+    nodes.add(WEIR_GRAPH_EMPTY);
+    nodes.add(WEIR_GRAPH_EMPTY);
+    for (std::uint32_t i = 0; i < count; ++i) many.add(WEIR_GRAPH_EMPTY);
+    const auto all = many.pointers();
+    for (int i = 0; i < 3; ++i) {
+      Graph(nodes).destroy();
+      refused_size = 200'000;
+      weir_graph graph = nullptr;
+      refusal(WEIR_ERROR_OUT_OF_MEMORY, table().graph_create, first_device(), count, all.data(), &graph);
+      refused_size = std::numeric_limits<std::size_t>::max();
+      Stream stream;
+      Graph(many).launch(stream);
+      stream.synchronize();
+    }
   });
 }
 

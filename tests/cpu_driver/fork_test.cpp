@@ -13,7 +13,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "support.hpp"
+#include "fresh_driver.hpp"
+#include "made_affinity.hpp"
 
 #ifndef WEIR_SANITIZED  // sanitizers also query the processors, before they can run any code
 namespace {
@@ -31,6 +32,7 @@ extern "C" __attribute__((visibility("default"))) int sched_getaffinity(pid_t pr
     stands_still = true;
     while (!go_on) std::this_thread::yield();
   }
+  if (cpu_test::made_affinity) return cpu_test::made_affinity(bytes, set);
   std::memset(set, 0, bytes);
   return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
 }
@@ -104,20 +106,10 @@ TEST(Fork, EveryCallInTheChildIsRefusedWithASentence) {
 
 #ifndef WEIR_SANITIZED
 TEST(Fork, AChildLooksAtTheMachineWhileAThreadOfItsParentStillDoes) {
-  // A copy of the driver that has queried nothing yet, independent of earlier tests.
-  const std::filesystem::path copy =
-      std::filesystem::temp_directory_path() / ("weir-cpu-" + std::to_string(getpid()) + ".so");
-  std::filesystem::copy_file(weir::test::built(WEIR_CPU_DRIVER), copy);
-  void* const library = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
-  std::filesystem::remove(copy);
-  ASSERT_TRUE(library) << dlerror();
-  const auto fresh = reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
-  const weir_host host{sizeof(weir_host), WEIR_ABI_VERSION(1, 0), WEIR_ABI_VERSION(1, 0)};
-  const weir_driver_table* driver = nullptr;
-  call(fresh, &host, &driver);
+  const weir_driver_table& driver = fresh_driver();  // independent of earlier tests
   const auto count = [&] {
     std::uint32_t devices = 0;
-    call(driver->device_count, &devices);
+    call(driver.device_count, &devices);
     return devices;
   };
 

@@ -23,6 +23,11 @@ class Nodes {
     node.launch = &launches_.back();
     return last();
   }
+  std::uint32_t launch(weir_kernel kernel) {
+    launches_.push_back(launch_of(kernel, 1));
+    add(WEIR_GRAPH_KERNEL).launch = &launches_.back();
+    return last();
+  }
   weir_graph_node& add(std::uint32_t kind, std::vector<std::uint32_t> after = {}) {
     after_.push_back(std::move(after));
     weir_graph_node& node = nodes_.emplace_back();

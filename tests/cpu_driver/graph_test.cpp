@@ -50,14 +50,85 @@ TEST(Graph, RunsANodeBeforeItsDependents) {
 TEST(Graph, RunsIndependentNodesAtTheSameTime) {
   if (device_info().recommended_streams < 2) GTEST_SKIP() << "one thread runs one node at a time";
   std::uint32_t a = 0, b = 0, passed = 0;
-  Nodes nodes;
-  nodes.launch(kernels().meet, MeetArguments{&a, &b, &passed});
-  nodes.launch(kernels().meet, MeetArguments{&b, &a, &passed});
-  Graph graph(nodes);
-  Stream stream;
-  graph.launch(stream);
-  stream.synchronize();
-  EXPECT_EQ(passed, 2u);
+  for (const bool after_another : {false, true}) {
+    Nodes nodes;
+    std::vector<std::uint32_t> after;
+    if (after_another) after = {nodes.launch(kernels().nothing)};
+    nodes.launch(kernels().meet, MeetArguments{&a, &b, &passed}, after);
+    nodes.launch(kernels().meet, MeetArguments{&b, &a, &passed}, after);
+    Graph graph(nodes);
+    Stream stream;
+    passed = 0;
+    for (std::uint32_t run = 1; run <= 5; ++run) {
+      a = b = 0;
+      graph.launch(stream);
+      stream.synchronize();
+      EXPECT_EQ(passed, 2 * run);
+    }
+  }
+}
+
+// The two nodes of a graph on two threads end only after the kernel of another stream. They are on both
+// threads when it is submitted, and a later node of each waits for it. One of the threads is often a host
+// thread, which takes no turns.
+TEST(GraphDeathTest, ATurnOfAGraphEndsWhenOthersWait) {
+  in_fresh_process("WEIR_CPU_THREADS", "2", [] {
+    for (int round = 0; round < 8 && !testing::Test::HasFailure(); ++round) {
+      std::uint32_t begun[2] = {}, open = 0, raised = 0, passed = 0, first_passed = 0;
+      Nodes nodes;
+      for (std::uint32_t& mine : begun) {
+        const std::uint32_t first = nodes.launch(kernels().meet, MeetArguments{&mine, &open, &first_passed});
+        nodes.launch(kernels().gate, GateArguments{&raised, 1, &passed}, {first});
+      }
+      Graph graph(nodes);
+      Stream stream, other;
+      std::thread submits([&] {
+        while (!read(begun[0]) || !read(begun[1])) std::this_thread::yield();
+        launch_raise(other, raised);
+        call(table().stream_flush, weir_stream(other));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than a turn
+        raise(open);
+      });
+      graph.launch(stream);
+      stream.synchronize();
+      submits.join();
+      other.synchronize();
+      EXPECT_EQ(first_passed, 2u);
+      EXPECT_EQ(passed, 2u);
+    }
+  });
+}
+
+// The thread that began the run has left it when a helper ends its turn.
+TEST(GraphDeathTest, ARunGoesOnAfterTheTurnOfItsLastThread) {
+  in_fresh_process("WEIR_CPU_THREADS", "2", [] {
+    for (int round = 0; round < 10; ++round) {
+      std::uint32_t begun = 0, open = 0, met = 0, value = 0, held_begun = 0, held_open = 0, other_value = 0;
+      Nodes nodes;
+      nodes.launch(kernels().nothing);
+      const std::uint32_t first = nodes.launch(kernels().meet, MeetArguments{&begun, &open, &met});
+      nodes.launch(kernels().add, AddArguments{&value, 1}, {first});
+      Graph graph(nodes);
+      Stream stream, held, other;
+      std::thread submits([&] {
+        while (!read(begun)) std::this_thread::yield();
+        held.launch(kernels().meet, MeetArguments{&held_begun, &held_open, &met});
+        call(table().stream_flush, weir_stream(held));
+        while (!read(held_begun)) std::this_thread::yield();
+        other.launch(kernels().add, AddArguments{&other_value, 1});  // no core is free
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));   // longer than a turn
+        raise(open);
+        while (!other.done()) std::this_thread::yield();
+        raise(held_open);
+      });
+      graph.launch(stream);
+      stream.synchronize();
+      submits.join();
+      held.synchronize();
+      EXPECT_EQ(met, 2u);
+      EXPECT_EQ(value, 1u);
+    }
+  });
 }
 
 // proves R19

@@ -78,8 +78,33 @@ TEST(Idle, WorkersThatHaveWorkedSleep) {
   for (int i : {0, 1}) streams[i].launch(kernels().add, AddArguments{data[i].data(), 1}, blocks);
   for (Stream& stream : streams) stream.synchronize();
   const auto before = processor_time();
-  std::this_thread::sleep_for(a_while);
+  std::this_thread::sleep_for(a_while / 3);
+  const std::uint64_t sleeps = sleeps_of_workers();
+  std::this_thread::sleep_for(a_while * 2 / 3);
   expect_rest(processor_time() - before);
+  EXPECT_LT(sleeps_of_workers() - sleeps, 100u) << "a worker still looks for work";
+}
+
+// The host thread that uses the only core is inside a kernel that sleeps.
+TEST(IdleDeathTest, WorkersSleepWhileNoCoreIsFreeForListedWork) {
+  in_fresh_process("WEIR_CPU_THREADS", "1", [] {
+    for (int round = 0; round < 5; ++round) {
+      std::uint32_t begun = 0, value = 0;
+      Stream held, listed;
+      std::thread waits([&] {  // mostly runs the kernel itself; otherwise the worker does, and the round
+                               // proves nothing
+        held.launch(kernels().sleep, SleepArguments{&begun, std::chrono::nanoseconds(a_while / 5).count()});
+        held.synchronize();
+      });
+      while (!read(begun)) std::this_thread::yield();
+      listed.launch(kernels().add, AddArguments{&value, 1}, 1);
+      const auto before = processor_time();
+      waits.join();
+      expect_rest(processor_time() - before);
+      listed.synchronize();
+      EXPECT_EQ(value, 1u);
+    }
+  });
 }
 
 TEST(Idle, WorkersSleepWhileAStreamIsBlocked) {

@@ -32,6 +32,11 @@ struct SpinArguments {
   std::uint64_t nanoseconds;
 };
 
+struct SleepArguments {
+  std::uint32_t* begun;  // counts the launches that have begun
+  std::int64_t nanoseconds;
+};
+
 struct RunArguments {
   std::uint32_t* grid_and_block;  // six numbers, as passed to the kernel
   std::uint32_t* shared_failures;

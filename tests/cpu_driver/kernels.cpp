@@ -62,6 +62,13 @@ KERNEL spin(const void* opaque, const weir_cpu_run* run) {
     for (const std::uint64_t end = now() + arguments.nanoseconds; now() < end;) __builtin_ia32_pause();
 }
 
+KERNEL sleep_once(const void* opaque, const weir_cpu_run*) {
+  const auto& arguments = *static_cast<const SleepArguments*>(opaque);
+  __atomic_fetch_add(arguments.begun, 1u, __ATOMIC_RELEASE);
+  const timespec time{arguments.nanoseconds / 1'000'000'000, arguments.nanoseconds % 1'000'000'000};
+  nanosleep(&time, nullptr);
+}
+
 KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
   const auto& arguments = *static_cast<const RunArguments*>(opaque);
   for (int i = 0; i < 3; ++i) {
@@ -69,8 +76,9 @@ KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
     __atomic_store_n(arguments.grid_and_block + 3 + i, run->block[i], __ATOMIC_RELAXED);
   }
   auto* shared = static_cast<unsigned char*>(run->shared);
-  bool good =
-      reinterpret_cast<std::uintptr_t>(shared) % 64 == 0 && (shared != nullptr) == (run->shared_bytes != 0);
+  bool good = run->struct_size == sizeof *run;
+  good = good && reinterpret_cast<std::uintptr_t>(shared) % 64 == 0 &&
+         (shared != nullptr) == (run->shared_bytes != 0);
   for (std::uint64_t block = run->first_block; block < run->end_block; ++block) {
     const auto mark = static_cast<unsigned char>(block);
     for (std::uint32_t i = 0; i < run->shared_bytes; ++i) shared[i] = mark;
@@ -88,7 +96,7 @@ KERNEL tell_thread(const void* opaque, const weir_cpu_run* run) {
       while (__atomic_load_n(arguments.arrived, __ATOMIC_ACQUIRE) < arguments.awaited && now() < end)
         sched_yield();  // the awaited threads may need this core
     }
-    arguments.threads[block] = static_cast<std::uint32_t>(gettid());
+    __atomic_store_n(&arguments.threads[block], static_cast<std::uint32_t>(gettid()), __ATOMIC_RELEASE);
     if (arguments.quotients) {
       const volatile float tiny = 1e-38f, ten = 10;
       arguments.quotients[block] = tiny / ten;

@@ -107,8 +107,28 @@ TEST(Kernel, IsNotFoundUnderNamesThatTheModuleDoesNotExport) {
     const std::string message =
         refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, kernels().module, name, &layout, &kernel);
     EXPECT_NE(message.find(name), std::string::npos) << message;
+    EXPECT_NE(message.find("module 'test kernels'"), std::string::npos) << message;
   }
   EXPECT_EQ(kernel, nullptr);
+  const std::vector<char> bytes = kernel_bytes();
+  weir_code_object nameless = code_object(bytes);
+  nameless.name = nullptr;
+  weir_module module = nullptr;
+  call(table().module_load, first_device(), &nameless, &module);
+  const std::string message =
+      refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, module, "no_such_kernel", &layout, &kernel);
+  EXPECT_NE(message.find("module ''"), std::string::npos) << message;
+  call(table().module_unload, module);
+}
+
+TEST(Kernel, HasTheLimitsOfItsDevice) {
+  const weir_module module = load(first_device());
+  weir_kernel_info info{};
+  info.struct_size = sizeof info;
+  call(table().kernel_get_info, plain_kernel(module, "nothing"), &info);
+  EXPECT_EQ(info.max_block_threads, device_info().max_block_threads);
+  EXPECT_EQ(info.lanes, 1u);
+  call(table().module_unload, module);
 }
 
 // proves R35

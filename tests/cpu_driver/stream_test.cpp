@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <set>
 
 #include "support.hpp"
 
@@ -43,6 +44,38 @@ TEST(Stream, SubmittingDoesNotWait) {
   stream.synchronize();
   EXPECT_TRUE(stream.done());
   EXPECT_EQ(value, 100u);
+}
+
+// A stream that has waited for one that is gone runs a kernel while a host thread waits for it. A reference
+// to the stream that is gone would return it to the driver twice, for two new streams.
+TEST(Stream, ForgetsTheStreamThatItHasWaitedFor) {
+  Stream second;
+  std::uint32_t begun = 0, open = 0, met = 0;
+  {
+    Stream first;
+    Gate gate;
+    Event event;
+    gate.close(first);
+    event.record(first);
+    second.wait(event);
+    std::thread waits([&] { second.synchronize(); });
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(2));  // the test proves something if it waits by now
+    gate.open();
+    waits.join();
+    first.synchronize();
+  }
+  second.launch(kernels().meet, MeetArguments{&begun, &open, &met});
+  call(table().stream_flush, weir_stream(second));
+  while (!read(begun)) std::this_thread::yield();
+  std::thread waits([&] { second.synchronize(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  raise(open);
+  waits.join();
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::set<weir_stream> handles{second};
+  for (int i = 0; i < 600; ++i) handles.insert(*streams.emplace_back(std::make_unique<Stream>()));
+  EXPECT_EQ(handles.size(), streams.size() + 1);
 }
 
 TEST(Stream, AnEmptyOneIsDone) {

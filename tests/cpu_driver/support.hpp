@@ -62,6 +62,10 @@ std::string refusal(weir_result expected, Slot slot, Arguments... arguments) {
   const weir_result result = slot(arguments..., &status);
   EXPECT_EQ(result, expected) << status.message;
   EXPECT_EQ(status.code, result);
+  if (result != WEIR_ERROR_SYSTEM) {  // without a vendor's number
+    EXPECT_EQ(status.vendor_code, 0);
+    EXPECT_STREQ(status.vendor_name, "");
+  }
   return status.message;
 }
 
@@ -126,6 +130,7 @@ struct Kernels {
   weir_kernel gate = kernel_of<GateArguments>(module, "gate");
   weir_kernel meet = kernel_of<MeetArguments>(module, "meet");
   weir_kernel spin = kernel_of<SpinArguments>(module, "spin");
+  weir_kernel sleep = kernel_of<SleepArguments>(module, "sleep_once");
   weir_kernel see_run = kernel_of<RunArguments>(module, "see_run");
   weir_kernel tell_thread = kernel_of<ThreadArguments>(module, "tell_thread");
   weir_kernel sum_large = kernel_of<LargeArguments>(module, "sum_large");
@@ -241,6 +246,12 @@ inline void raise(std::uint32_t& flag, std::uint32_t value = 1) {
 }
 inline std::uint32_t read(const std::uint32_t& flag) {
   return __atomic_load_n(&flag, __ATOMIC_ACQUIRE);
+}
+
+/// Submits a kernel that adds 1 to `flag`, which others may read at the same time.
+inline void launch_raise(Stream& stream, std::uint32_t& flag) {
+  static std::uint32_t open = 1;
+  stream.launch(kernels().gate, GateArguments{&open, 1, &flag});
 }
 
 /// Blocks streams until it is opened, at the latest by the destructor. The destructor then waits for its

@@ -125,7 +125,7 @@ TEST(EightThreads, LoadAndUnloadModules) {
 
 // proves R6
 TEST(ProcessExit, IsCleanWithWorkInFlight) {
-  for (const char* how : {"return", "exit-in-thread", "static-waits", "callback", "quick"})
+  for (const char* how : {"return", "exit-in-thread", "static-waits", "callback", "quick", "helpers", "late"})
     for (int i = 0; i < weir::test::exits_of(3); ++i)
       EXPECT_EQ(std::system(
                     ("timeout 60 " + weir::test::built("bin/cpu_driver_exit").string() + " " + how).c_str()),

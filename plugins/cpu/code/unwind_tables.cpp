@@ -64,7 +64,7 @@ bool is_usual_cie(UnwindEntry entry) {
   const std::string_view augmentation = entry.text();
   entry.skip_leb128();  // alignment of code
   entry.skip_leb128();  // alignment of data
-  entry.skip_leb128();  // register of the return address
+  entry.skip(1);        // register of the return address: one byte in version 1
   if (!entry.good() || version != 1 || !augmentation.starts_with('z')) return false;
   entry.skip_leb128();  // bytes of the augmentation
   bool relative = false;

@@ -41,8 +41,6 @@ void* shared_memory(std::uint32_t bytes) noexcept {
   if (!key) return nullptr;
   auto* memory = static_cast<SharedMemory*>(pthread_getspecific(*key));
   if (memory && memory->capacity >= bytes) return memory + 1;
-  pthread_setspecific(*key, nullptr);
-  std::free(memory);
   const std::size_t capacity = (std::size_t{bytes} + 4095) / 4096 * 4096;
   void* const larger = std::aligned_alloc(alignof(SharedMemory), sizeof(SharedMemory) + capacity);
   if (!larger) return nullptr;
@@ -50,6 +48,7 @@ void* shared_memory(std::uint32_t bytes) noexcept {
     std::free(larger);
     return nullptr;
   }
+  std::free(memory);
   return ::new (larger) SharedMemory{capacity} + 1;
 }
 
