@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: host callbacks.
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <functional>
+#include <thread>
 
 #include "kernels/gate.hpp"
 
@@ -115,6 +118,100 @@ WEIR_REQUIREMENT(
         << "a callback wrote these bytes, and a copy_to_device of " << size << " bytes from offset " << offset
         << " of pinned memory was submitted after it. Look first at when small sources are read, and at how "
            "the driver tells pinned memory from other memory";
+  }
+}
+
+WEIR_REQUIREMENT(4, 88, Callbacks, RunOnAThreadOfTheDriver,
+                 "A callback never runs on the thread that waits for it, whatever is in front of it.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Memory memory(64);
+  const Stream stream, other;
+  const Event event;
+  struct Thread {
+    std::thread::id id;
+    static void take(void* user) { static_cast<Thread*>(user)->id = std::this_thread::get_id(); }
+  };
+  for (int round = 0; round < 300; ++round) {
+    Thread ran;
+    if (round % 3 == 1) fill<std::uint8_t>(stream, memory, 0, 64, 1);
+    if (round % 3 == 2) {
+      fill<std::uint8_t>(other, memory, 0, 64, 2);
+      event.record(other);
+      stream.wait(event);
+    }
+    submit(stream, Thread::take, &ran);
+    stream.synchronize();
+    ASSERT_NE(ran.id, std::this_thread::get_id())
+        << "a callback of round " << round
+        << " ran inside stream_synchronize of this thread. driver.h: it runs on a "
+        << "thread of the driver, so that it may wait for a lock of the waiting thread. Look first at what a "
+           "waiting "
+           "thread runs itself";
+  }
+}
+
+WEIR_REQUIREMENT(4, 89, Callbacks, RefusedCallsLeaveHeldWorkAlone,
+                 "A stream whose work is held goes on after each kind of refused call, which returns "
+                 "WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Memory memory(64), other(64);
+  Bytes host(128);
+  const std::uint8_t byte = 1;
+  const struct {
+    const char* name;
+    std::function<weir_result(weir_stream)> call;
+  } refused[] = {{"copy_to_host past the end",
+                  [&](weir_stream s) {
+                    return result_of(table().copy_to_host, s, static_cast<void*>(host.data()),
+                                     weir_allocation(memory), std::uint64_t{0}, std::uint64_t{65});
+                  }},
+                 {"copy_to_device past the end",
+                  [&](weir_stream s) {
+                    return result_of(table().copy_to_device, s, weir_allocation(memory), std::uint64_t{1},
+                                     static_cast<const void*>(host.data()), std::uint64_t{64});
+                  }},
+                 {"copy_on_device past the end",
+                  [&](weir_stream s) {
+                    return result_of(table().copy_on_device, s, weir_allocation(memory), std::uint64_t{0},
+                                     weir_allocation(other), std::uint64_t{60}, std::uint64_t{5});
+                  }},
+                 {"fill past the end",
+                  [&](weir_stream s) {
+                    return result_of(table().fill, s, weir_allocation(memory), std::uint64_t{64},
+                                     std::uint64_t{1}, static_cast<const void*>(&byte), 1u);
+                  }},
+                 {"fill with a pattern of 3 bytes",
+                  [&](weir_stream s) {
+                    return result_of(table().fill, s, weir_allocation(memory), std::uint64_t{0},
+                                     std::uint64_t{63}, static_cast<const void*>(host.data()), 3u);
+                  }},
+                 {"stream_host_callback without a function", [&](weir_stream s) {
+                    return result_of(table().stream_host_callback, s, weir_host_callback{},
+                                     static_cast<void*>(nullptr));
+                  }}};
+  for (const auto& [name, refused_call] : refused) {
+    const Stream stream;
+    Gate gate;
+    gate.hold(stream);
+    fill<std::uint8_t>(stream, memory, 0, 32, 5);
+    EXPECT_EQ(result_name(refused_call(stream)), "WEIR_ERROR_INVALID") << name << " on a held stream";
+    constexpr const char* words =
+        " on a stream with held work was refused. driver.h: INVALID is returned before anything is "
+        "submitted. Look "
+        "first at the error that the stream keeps";
+    const std::uint8_t six = 6;
+    EXPECT_EQ(
+        result_name(result_of(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{32},
+                              std::uint64_t{32}, static_cast<const void*>(&six), 1u)),
+        "WEIR_OK")
+        << "for a fill after " << name << words;
+    gate.open();
+    EXPECT_EQ(result_name(result_of(table().stream_synchronize, weir_stream(stream))), "WEIR_OK")
+        << "for stream_synchronize after " << name << words;
+    if (HasFailure()) return;
+    Bytes expected(64, 5);
+    std::fill_n(expected.begin() + 32, 32, std::uint8_t{6});
+    EXPECT_TRUE(same_bytes(memory.read(), expected)) << "after " << name << words;
   }
 }
 

@@ -54,6 +54,55 @@ WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
   }
 }
 
+WEIR_REQUIREMENT(
+    0, 26, Devices, InfoStaysInsideEverySize,
+    "device_get_info writes no further than struct_size, whatever it is up to 64 bytes more than the "
+    "suite's struct, and nothing at all for a device that does not exist.") {
+  device();
+  constexpr std::uint32_t own = sizeof(weir_device_info), most = own + 64;
+  constexpr std::uint8_t mark = 0x5a;
+  alignas(weir_device_info) static std::uint8_t bytes[most + 64];
+  const auto call_with = [&](std::uint32_t index, std::uint32_t size) {
+    std::ranges::fill(bytes, mark);
+    std::memcpy(bytes, &size, sizeof size);
+    return result_of(table().device_get_info, index, reinterpret_cast<weir_device_info*>(bytes));
+  };
+  const auto first_written = [&](std::uint32_t from) {
+    std::uint32_t at = from;
+    while (at < sizeof bytes && bytes[at] == mark) ++at;
+    return at;
+  };
+  for (std::uint32_t size = sizeof size; size <= most; size += size < own - 64 ? 4 : 1) {
+    ASSERT_EQ(result_name(call_with(judged().device, size)), "WEIR_OK") << "for struct_size " << size;
+    const std::uint32_t written = first_written(size);
+    ASSERT_EQ(written, sizeof bytes) << "is the first byte past struct_size " << size
+                                     << " that device_get_info has written, if it is less than "
+                                     << sizeof bytes
+                                     << ". driver.h: info structs are filled up to the struct_size that the "
+                                        "caller set. Look first at what copies "
+                                        "the struct";
+  }
+  EXPECT_EQ(result_name(call_with(device_count(), own)), "WEIR_ERROR_INVALID");
+  std::uint32_t size = 0;
+  std::memcpy(&size, bytes, sizeof size);
+  EXPECT_TRUE(size == own && first_written(sizeof size) == sizeof bytes)
+      << "device_get_info of a device that does not exist has written byte " << first_written(sizeof size)
+      << " or struct_size. driver.h: on failure it leaves its outputs untouched";
+}
+
+WEIR_REQUIREMENT(
+    0, 27, Devices, AMissingOutputLeavesTheOther,
+    "device_get_memory without one of its outputs returns WEIR_ERROR_INVALID and leaves the other "
+    "alone.") {
+  std::uint64_t value = 4711;
+  refusal(WEIR_ERROR_INVALID, table().device_get_memory, device(), &value,
+          static_cast<std::uint64_t*>(nullptr));
+  EXPECT_EQ(value, 4711u) << "is out_free after a refused call without out_total";
+  refusal(WEIR_ERROR_INVALID, table().device_get_memory, device(), static_cast<std::uint64_t*>(nullptr),
+          &value);
+  EXPECT_EQ(value, 4711u) << "is out_total after a refused call without out_free";
+}
+
 WEIR_REQUIREMENT(0, 33, Devices, InfoSaysHowMuchItFilled,
                  "device_get_info returns a struct_size no larger than the one that the caller set.") {
   weir_device_info filled{};

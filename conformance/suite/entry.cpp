@@ -3,9 +3,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <vector>
 
 #include "driver/call.hpp"
 #include "driver/manifest.hpp"
@@ -110,6 +113,29 @@ WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,
       EXPECT_TRUE(out->abi_version >= oldest && out->abi_version <= newest)
           << range << " received a table of version 1." << WEIR_ABI_MINOR(out->abi_version)
           << ". Look first at which tables the entry point chooses from";
+    }
+}
+
+WEIR_REQUIREMENT(0, 25, Entry, ChoosesTheNewestVersion,
+                 "The table is of the newest version in the host's range that the driver supports.") {
+  std::vector<std::uint32_t> supported;
+  for (std::uint32_t version = WEIR_ABI_VERSION(1, 0); version <= WEIR_ABI_CURRENT; ++version) {
+    const weir_driver_table* out = nullptr;
+    if (negotiate(version, version, &out, nullptr) == WEIR_OK) supported.push_back(version);
+  }
+  for (std::uint32_t oldest = WEIR_ABI_VERSION(1, 0); oldest <= WEIR_ABI_CURRENT; ++oldest)
+    for (std::uint32_t newest = oldest; newest <= WEIR_ABI_CURRENT; ++newest) {
+      const auto above = std::ranges::upper_bound(supported, newest);
+      const weir_driver_table* out = nullptr;
+      if (above == supported.begin() || *std::prev(above) < oldest ||
+          negotiate(oldest, newest, &out, nullptr) != WEIR_OK)
+        continue;
+      EXPECT_EQ(out->abi_version, *std::prev(above))
+          << "is the version of the table for a host of versions 1." << WEIR_ABI_MINOR(oldest) << " to 1."
+          << WEIR_ABI_MINOR(newest) << ", and the driver supports 1." << WEIR_ABI_MINOR(*std::prev(above))
+          << ". driver.h: weir_driver_entry chooses the newest. Look first at the order in which the entry "
+             "point "
+             "tries its tables";
     }
 }
 

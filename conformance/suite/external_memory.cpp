@@ -98,9 +98,10 @@ WEIR_REQUIREMENT(
   EXPECT_EQ(found.device_address, owner.info().device_address + 24);
 }
 
-WEIR_REQUIREMENT(
-    4, 54, ExternalMemory, HasAnyAlignment,
-    "External memory may begin and end at any byte, and several allocations may contain the same bytes.") {
+WEIR_REQUIREMENT(4, 54, ExternalMemory, HasAnyAlignment,
+                 "External memory may begin and end at any byte. Several allocations may contain the same "
+                 "bytes, and other "
+                 "bytes of one are copied to those of the other.") {
   needs(WEIR_CAP_EXTERNAL_MEMORY);
   const Memory owner(1000);
   const Stream stream;
@@ -116,6 +117,18 @@ WEIR_REQUIREMENT(
     EXPECT_TRUE(same_bytes(read(same, 301), Bytes(301, value)));
   }
   EXPECT_TRUE(same_bytes(owner.read(), expected));
+  const Memory one = wrapped(owner, 0, 1000), other = wrapped(owner, 0, 1000);
+  fill<std::uint8_t>(stream, one, 600, 300, 5);
+  const weir_result copied =
+      result_of(table().copy_on_device, weir_stream(stream), weir_allocation(other), std::uint64_t{100},
+                weir_allocation(one), std::uint64_t{600}, std::uint64_t{300});
+  EXPECT_EQ(result_name(copied), "WEIR_OK") << "is the result of a copy of bytes 600 to 900 to bytes 100 to "
+                                               "400 of the same memory, through two external "
+                                               "allocations. driver.h: several allocations may contain the "
+                                               "same bytes. Look first at how copy_on_device "
+                                               "compares the ranges";
+  stream.synchronize();
+  EXPECT_TRUE(copied != WEIR_OK || same_bytes(owner.read(100, 300), Bytes(300, 5)));
 }
 
 WEIR_REQUIREMENT(4, 55, ExternalMemory, EndsAtItsSize,
@@ -183,6 +196,9 @@ WEIR_REQUIREMENT(
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, 0, 100},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, 0},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_HOST + 1, address, 100},
+      {sizeof(weir_external_memory), 0x100 | WEIR_EXTERNAL_DEVICE, address, 100},
+      {sizeof(weir_external_memory), 0x10000 | WEIR_EXTERNAL_DEVICE, address, 100},
+      {sizeof(weir_external_memory), 0x80000000 | WEIR_EXTERNAL_DEVICE, address, 100},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, ~std::uint64_t{0} - 10},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, address, ~address + 1},
       {sizeof(weir_external_memory), WEIR_EXTERNAL_DEVICE, ~std::uint64_t{0} - 4095, 4096},

@@ -41,13 +41,16 @@ WEIR_FILL(43, 8, "8 bytes")
 WEIR_FILL(44, 16, "16 bytes")
 #undef WEIR_FILL
 
-WEIR_REQUIREMENT(1, 45, Fills, OtherPatternSizesAreInvalid,
-                 "A pattern of 0, 3, 5, 6, 7, 12, 32 bytes returns WEIR_ERROR_INVALID and changes nothing.") {
+WEIR_REQUIREMENT(
+    1, 45, Fills, OtherPatternSizesAreInvalid,
+    "A pattern of a size other than 1, 2, 4, 8 and 16 bytes returns WEIR_ERROR_INVALID and changes "
+    "nothing, also if the size is one of these plus a power of two.") {
   const Memory memory(960);
   memory.write(pattern(960));
-  const Bytes repeated(64, 1);
+  const Bytes repeated(1024, 1);
   const Stream stream;
-  for (const std::uint32_t width : {0u, 3u, 5u, 6u, 7u, 12u, 32u})
+  for (const std::uint32_t width :
+       {0u, 3u, 5u, 6u, 7u, 12u, 32u, 0x101u, 0x102u, 0x10001u, 0x1000004u, 0x80000008u})
     refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
             std::uint64_t{960}, static_cast<const void*>(repeated.data()), width);
   stream.synchronize();

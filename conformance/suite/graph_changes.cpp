@@ -62,8 +62,11 @@ WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
   needs(WEIR_CAP_GRAPHS);
   GraphNodes nodes;
   nodes.empty();
-  nodes[0].kind = 4711;
-  expect_refused(nodes);
+  for (const std::uint32_t kind :
+       {4711u, 0x100u | WEIR_GRAPH_EMPTY, 0x10000u | WEIR_GRAPH_EMPTY, 0x80000000u | WEIR_GRAPH_EMPTY}) {
+    nodes[0].kind = kind;
+    expect_refused(nodes);
+  }
 }
 
 WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
@@ -321,6 +324,12 @@ WEIR_REQUIREMENT(5, 64, GraphUpdates, AreChecked,
     std::function<void(GraphNodes&)> add;
   } wrong[] = {{fill_node, "a fill of 64 bytes from byte 1 of 64 on",
                 [&](GraphNodes& to) { to.fill<std::uint8_t>(filled, 1, 64, 4); }},
+               {fill_node, "a fill of 64 bytes from byte 4 of 64 on with a pattern of 4",
+                [&](GraphNodes& to) { to.fill_bytes(filled, 4, 64, &value, 4, {}); }},
+               {fill_node, "a fill of 64 bytes from byte 2 of 64 on with a pattern of 2",
+                [&](GraphNodes& to) { to.fill_bytes(filled, 2, 64, &value, 2, {}); }},
+               {fill_node, "a fill of 64 bytes from byte 8 of 64 on with a pattern of 8",
+                [&](GraphNodes& to) { to.fill_bytes(filled, 8, 64, &value, 8, {}); }},
                {fill_node, "a fill of 0 bytes at byte 65 of 64",
                 [&](GraphNodes& to) { to.fill<std::uint8_t>(filled, 65, 0, 4); }},
                {fill_node, "a fill of 62 bytes with a pattern of 8",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: every parameter of every kind of node, when a graph is made and when a node is updated.
 #include <chrono>
+#include <optional>
 
 #include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
@@ -444,19 +445,28 @@ WEIR_REQUIREMENT(
   for (const std::uint32_t bytes : {256u, 1024u, 64u}) {
     const Memory out(64);
     GraphNodes nodes, changed;
-    for (GraphNodes* one : {&nodes, &changed}) one->kernel(shared, arguments(out, std::int64_t{bytes}), 2);
+    for (GraphNodes* one : {&nodes, &changed})
+      one->kernel(shared, arguments(out, std::int64_t{one == &nodes ? 16 : bytes}), 2);
     weir_launch launches[2] = {*nodes[0].launch, *changed[0].launch};
     launches[0].dynamic_shared_bytes = 16;
     launches[1].dynamic_shared_bytes = bytes;
     nodes[0].launch = &launches[0];
     changed[0].launch = &launches[1];
-    const Graph graph = nodes.make();
-    changed.update(graph, 0);
-    launch(graph, stream);
-    stream.synchronize();
-    ASSERT_EQ(out.values<std::int64_t>()[1], bytes)
-        << "the bytes of dynamic shared memory that a block wrote and read, after an update from 16 to "
-        << bytes;
+    for (const bool pending : {false, true}) {
+      const Graph graph = nodes.make();
+      std::optional<Delay> delay;
+      if (pending) {
+        delay.emplace(stream);
+        launch(graph, stream);
+      }
+      changed.update(graph, 0);
+      if (delay) delay->end();
+      launch(graph, stream);
+      stream.synchronize();
+      ASSERT_EQ(out.values<std::int64_t>()[1], bytes)
+          << "the bytes of dynamic shared memory that a block wrote and read, after an update from 16 to "
+          << bytes << (pending ? " while a run waited" : "");
+    }
   }
   if (info().max_block[0] < 4) return;
   const Memory seen(32 * 8);

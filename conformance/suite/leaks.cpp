@@ -144,13 +144,26 @@ WEIR_REQUIREMENT(0, 48, Leaks, OfDevices,
   });
 }
 
-WEIR_REQUIREMENT(1, 60, Leaks, OfMemory, "Allocating and freeing memory 10,000 times leaks nothing.") {
+WEIR_REQUIREMENT(
+    1, 60, Leaks, OfMemory,
+    "Allocating and freeing memory 10,000 times leaks nothing, and neither do fills and copies of 0 "
+    "bytes.") {
   const Stream stream;
   expect_flat("memory_allocate, fill, memory_get_info, memory_free", often, [&] {
     const Memory memory(1000);
     fill<std::uint8_t>(stream, memory, 0, 1000, 1);
     (void)memory.info();
     stream.synchronize();
+  });
+  const Memory memory(64), other(64);
+  expect_flat("fills and copies of 0 bytes", often, [&] {
+    fill<std::uint8_t>(stream, memory, 0, 0, 1);
+    call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+         weir_allocation(other), std::uint64_t{0}, std::uint64_t{0});
+    call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+         static_cast<const void*>(nullptr), std::uint64_t{0});
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(nullptr), weir_allocation(memory),
+         std::uint64_t{0}, std::uint64_t{0});
   });
 }
 
@@ -237,12 +250,34 @@ WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
   const auto cycle = [&] { destroy_busy_streams(held, memory, together); };
   expect_flat("50 streams that wait for a held one, each destroyed while it is busy", often / together, cycle,
               together);
+  if (!has(WEIR_CAP_CONCURRENT_STREAMS)) return;
+  const auto pairs = [&] {
+    std::vector<Stream> first(together), second(together);
+    std::vector<Event> marks(together), ends(together);
+    const Event begin;
+    Gate gate;
+    gate.hold(held);
+    begin.record(held);
+    for (std::size_t i = 0; i < together; ++i) {
+      first[i].wait(begin);
+      fill<std::uint8_t>(first[i], memory, 0, 64, 1);
+      marks[i].record(first[i]);
+      second[i].wait(marks[i]);
+      fill<std::uint8_t>(second[i], memory, 0, 64, 2);
+      ends[i].record(second[i]);
+      first[i].destroy();
+    }
+    gate.open();
+    for (const Event& end : ends) end.synchronize();
+  };
+  expect_flat("50 streams that wait for 50 others, which are destroyed while they are busy",
+              often / together / 4, pairs, 2 * together);
 }
 
-WEIR_REQUIREMENT(
-    2, 74, Leaks, OfEvents,
-    "Recording, waiting for, querying and destroying an event on a new stream 10,000 times leaks "
-    "nothing.") {
+WEIR_REQUIREMENT(2, 74, Leaks, OfEvents,
+                 "Recording, waiting for, querying and destroying an event on a new stream 10,000 times "
+                 "leaks nothing, and "
+                 "neither do waits for an event without a mark and queries of held work.") {
   const Stream waiting;
   const bool timed = has(WEIR_CAP_TIMED_EVENTS);
   expect_flat("event_create, event_record three times, stream_wait_event, event_synchronize, event_destroy",
@@ -260,6 +295,23 @@ WEIR_REQUIREMENT(
                 plain.synchronize();
                 waiting.synchronize();
               });
+  const Event unrecorded;
+  expect_flat("stream_wait_event of an event without a mark, and stream_flush of an idle stream", often, [&] {
+    waiting.wait(unrecorded);
+    waiting.flush();
+  });
+  if (!Gate::possible()) return;
+  const Event pending, stamp(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN);
+  Gate gate;
+  gate.hold(waiting);
+  pending.record(waiting);
+  stamp.record(waiting);
+  expect_flat("stream_query, event_query and event_elapsed while the work is held", often, [&] {
+    (void)waiting.done();
+    (void)pending.done();
+    double elapsed = 0;
+    if (timed) (void)table().event_elapsed(stamp, stamp, &elapsed, nullptr);
+  });
 }
 
 WEIR_REQUIREMENT(

@@ -426,6 +426,22 @@ WEIR_REQUIREMENT(
     refusal(WEIR_ERROR_INVALID, table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
             static_cast<const weir_kernel_layout*>(&layout), &out);
   }
+  // A wrong one after many that are right.
+  for (const std::uint32_t count : {1u, 8u, 16u, 17u, 64u, 65u, 300u}) {
+    std::vector<weir_parameter> parameters(count, {0, 8, WEIR_PARAMETER_VALUE});
+    parameters.back() = wrong[0];
+    weir_kernel_layout layout = iota.layout();
+    layout.parameter_count = count;
+    layout.parameters = parameters.data();
+    weir_kernel out = nullptr;
+    const weir_result result =
+        result_of(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
+                  static_cast<const weir_kernel_layout*>(&layout), &out);
+    EXPECT_EQ(result_name(result), "WEIR_ERROR_INVALID")
+        << "is the result of module_get_kernel with a layout of " << count
+        << " parameters, of which the last is behind the argument block. Look first at how many of them it "
+           "checks";
+  }
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +22,10 @@
 
 namespace weir::conformance {
 namespace {
+
+std::ptrdiff_t threads_of_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
 
 /// Nothing else may have opened the device. The last close of it must wait for a callback of a destroyed
 /// stream that waits for an event of another device.
@@ -169,7 +175,10 @@ WEIR_REQUIREMENT(0, 56, FirstCall, CanBeOpenedAgainAfterItsLastClose,
   constexpr const char* advice =
       ". No other opening was left. driver.h: device_open opens the device and counts. Look first at what "
       "device_close ends and device_open does not begin again";
-  for (int round = 0; round < 4; ++round) {
+  constexpr int rounds = 40;
+  std::ptrdiff_t threads = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (round == rounds / 2) threads = threads_of_process();
     weir_status status = new_status();
     weir_device opened = nullptr;
     weir_stream stream = nullptr;
@@ -187,6 +196,10 @@ WEIR_REQUIREMENT(0, 56, FirstCall, CanBeOpenedAgainAfterItsLastClose,
     call(table().stream_destroy, stream);
     call(table().device_close, opened);
   }
+  EXPECT_TRUE(eventually([&] { return threads_of_process() < threads + rounds / 4; }))
+      << "the process has " << threads_of_process() << " threads after " << rounds
+      << " rounds of device_open and device_close; after half of them, it had " << threads
+      << ". Look first at the threads that device_close leaves behind";
 }
 
 // Runs in a process of its own, in which the device was never opened.

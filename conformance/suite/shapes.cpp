@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 3: grids and blocks of three dimensions, dynamic shared memory, and the limits of both.
 #include <functional>
+#include <iterator>
+#include <optional>
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
@@ -96,6 +98,49 @@ WEIR_REQUIREMENT(
     expect_shape(shape, grid, block, launch_in_a_graph);
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+WEIR_REQUIREMENT(
+    5, 93, GraphUpdates, ChangeShapes,
+    "A kernel node that was updated runs with its new grid and block, also if these have as many blocks "
+    "and threads in other dimensions, and also if it was updated while a run waited.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel shape("shape");
+  const Shape shapes[][2] = {
+      {{2, 3, 4}, {4, 1, 1}}, {{4, 3, 2}, {1, 4, 1}}, {{24, 1, 1}, {2, 1, 2}}, {{1, 5, 1}, {8, 1, 1}}};
+  for (const bool pending : {false, true})
+    for (std::size_t i = 1; i < std::size(shapes); ++i) {
+      const auto& [old_grid, old_block] = shapes[i - 1];
+      const auto& [grid, block] = shapes[i];
+      if (!fits(shape, old_block) || !fits(shape, block)) continue;
+      const Memory other(std::uint64_t{32} * volume(old_grid) * volume(old_block));
+      Arguments elsewhere = arguments(other);
+      elsewhere.pad_to(shape.ready().argument_bytes);
+      const weir_launch old = shape.launch_of(elsewhere, old_grid, old_block);
+      expect_shape(shape, grid, block, [&](const Stream& stream, const weir_launch& launched) {
+        GraphNodes nodes, changed;
+        for (GraphNodes* one : {&nodes, &changed}) one->kernel(shape, elsewhere);
+        nodes[0].launch = &old;
+        changed[0].launch = &launched;
+        const Graph graph = nodes.make();
+        std::optional<Delay> delay;
+        if (pending) {
+          delay.emplace(stream);
+          launch(graph, stream);
+        }
+        changed.update(graph, 0);
+        if (delay) delay->end();
+        launch(graph, stream);
+        stream.synchronize();  // before the graph is destroyed
+      });
+      if (testing::Test::HasFatalFailure()) {
+        ADD_FAILURE() << "the kernel is a node that had a grid of " << shape_text(old_grid) << " blocks of "
+                      << shape_text(old_block) << " threads before it was updated while "
+                      << (pending ? "a run waited" : "the graph was idle")
+                      << ". Look first at which parts of a launch graph_update takes over";
+        return;
+      }
+    }
 }
 
 WEIR_REQUIREMENT(3, 51, Shapes, BlocksUpToTheLimits,

@@ -137,12 +137,15 @@ WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,
 WEIR_REQUIREMENT(0, 21, Table, UnknownExtensionIsNotFound,
                  "An unknown extension returns WEIR_ERROR_NOT_FOUND.") {
   const void* mark = &table();
-  const void* out = mark;
-  weir_status status = new_status();
-  const weir_result result = table().get_extension("org.example.nobody-has-this", 1u, &out, &status);
-  if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported("the table has no get_extension");
-  expect_result("get_extension", result, WEIR_ERROR_NOT_FOUND, status.message);
-  EXPECT_EQ(out, mark) << "a refused call changed out_table";
+  for (const std::uint32_t version : {1u, 0u, ~0u}) {
+    const void* out = mark;
+    weir_status status = new_status();
+    const weir_result result = table().get_extension("org.example.nobody-has-this", version, &out, &status);
+    if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported("the table has no get_extension");
+    expect_result("get_extension of version " + std::to_string(version), result, WEIR_ERROR_NOT_FOUND,
+                  status.message);
+    EXPECT_EQ(out, mark) << "a refused call changed out_table";
+  }
 }
 
 }  // namespace
