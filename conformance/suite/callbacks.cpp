@@ -145,8 +145,7 @@ WEIR_REQUIREMENT(4, 88, Callbacks, RunOnAThreadOfTheDriver,
         << "a callback of round " << round
         << " ran inside stream_synchronize of this thread. driver.h: it runs on a "
         << "thread of the driver, so that it may wait for a lock of the waiting thread. Look first at what a "
-           "waiting "
-           "thread runs itself";
+           "waiting thread runs itself";
   }
 }
 

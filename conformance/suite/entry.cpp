@@ -134,8 +134,7 @@ WEIR_REQUIREMENT(0, 25, Entry, ChoosesTheNewestVersion,
           << "is the version of the table for a host of versions 1." << WEIR_ABI_MINOR(oldest) << " to 1."
           << WEIR_ABI_MINOR(newest) << ", and the driver supports 1." << WEIR_ABI_MINOR(*std::prev(above))
           << ". driver.h: weir_driver_entry chooses the newest. Look first at the order in which the entry "
-             "point "
-             "tries its tables";
+             "point tries its tables";
     }
 }
 

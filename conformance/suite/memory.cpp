@@ -207,8 +207,8 @@ void expect_refusals_to_take_nothing() {
     call(table().device_get_memory, device(), &after, &total);
     return after + total / 8 >= before;
   })) << refused
-      << " times, memory_allocate of all of the memory was refused while some was in use; device_get_memory "
-         "reported "
+      << " times, memory_allocate of all of the memory was refused while some was in use; "
+         "device_get_memory reported "
       << before << " free bytes before and " << after << " after, of " << total
       << ". Look first at what a refused allocation has counted before";
 }

@@ -231,11 +231,9 @@ WEIR_REQUIREMENT(
   const double least = nanoseconds(ending - interval.after), most = nanoseconds(after - interval.before);
   const double drift = info().kind == WEIR_DEVICE_CPU ? 0 : 200e-6;
   constexpr const char* advice =
-      " nanoseconds passed on the host. driver.h: event_elapsed is exact to 100,000. Look first at the rate "
-      "of "
-      "the clock, at how the time stamps are made from seconds and a fraction, and at the width of the type "
-      "that "
-      "holds them and their difference";
+      " nanoseconds passed on the host. driver.h: event_elapsed is exact to 100,000. Look first at the "
+      "rate of the clock, at how the time stamps are made from seconds and a fraction, and at the width of the "
+      "type that holds them and their difference";
   EXPECT_GE(measured, least * (1 - drift) - 100'000) << "at least " << least << advice;
   EXPECT_LE(measured, most * (1 + drift) + 100'000) << "at most " << most << advice;
 }

@@ -57,7 +57,8 @@ Value<std::int32_t> recursive_by_a_number(Value<std::int32_t> n, int depth) {
 
 TEST(Kernels, RecursionThatNoNumberOfTheHostEndsIsRefused) {
   const auto refused = [](auto recursive) {
-    return refusal([=](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] = recursive(x[i]); }); });
+    return refusal(
+        [=](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] = recursive(x[i]); }); });
   };
   EXPECT_THAT(refused(&recursive_by_select),
               testing::AllOf(testing::HasSubstr("call themselves until this thread's stack is full"),

@@ -185,12 +185,14 @@ TEST_F(Api, ColumnsOfOneArrayMayBeUsedSideBySide) {
   with_the_last_column_on_the_other_stream(5, 5);
   expect_none();
   with_the_last_column_on_the_other_stream(2, 9);  // reads it
-  expect_race(AllOf(HasSubstr("kernel 'copy'"), HasSubstr("writes"), HasSubstr("'blur'"), HasSubstr("reads as")));
+  expect_race(
+      AllOf(HasSubstr("kernel 'copy'"), HasSubstr("writes"), HasSubstr("'blur'"), HasSubstr("reads as")));
 }
 
 // At the edges, clamped indices stay in the array, so their rows are known.
 TEST_F(Api, StencilsThatClampTheirIndicesMayRunBesideOtherRowsAndColumns) {
-  const Kernel blur{"blur", [](View<const float, 2> from, View<float, 2> to, Index i0, Index i1, Index j0, Index j1) {
+  const Kernel blur{"blur",
+                    [](View<const float, 2> from, View<float, 2> to, Index i0, Index i1, Index j0, Index j1) {
                       range_for(range(i0, i1), range(j0, j1), [&](Index i, Index j) {
                         const Index up = max(i - 1, 0), down = min(i + 1, from.extent(0) - 1);
                         const Index left = max(j - 1, 0), right = min(j + 1, from.extent(1) - 1);

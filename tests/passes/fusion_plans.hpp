@@ -13,7 +13,7 @@ namespace weir::test {
 inline constexpr passes::FusionAssumptions usual{.no_alias = true, .index32 = true};
 
 inline passes::Plan fused(const std::string& body, passes::FusionAssumptions known = usual,
-                   const std::string& options = "", passes::Fusion how = passes::Fusion::same_space) {
+                          const std::string& options = "", passes::Fusion how = passes::Fusion::same_space) {
   return verified_plan(kernel(body, options), {how, known});
 }
 
@@ -28,7 +28,7 @@ inline std::string reason(const passes::Plan& plan) {
 
 /// A loop over @x's extent with index %iTAG and the given statements.
 inline std::string loop(const std::string& tag, const std::string& statements,
-                 const std::string& bounds = "%zero to %len") {
+                        const std::string& bounds = "%zero to %len") {
   return "parallel (%i" + tag + ") in (" + bounds + ") {\n" + statements + "\n}\n";
 }
 
@@ -43,7 +43,7 @@ inline std::string take(const std::string& place, const std::string& tag) {
 
 /// The only task of the merged kernel, as text.
 inline std::string merged_text(const std::string& body, passes::Fusion how = passes::Fusion::same_space,
-                        passes::FusionAssumptions known = usual) {
+                               passes::FusionAssumptions known = usual) {
   const ir::Kernel whole = kernel(body);
   const passes::Plan p = verified_plan(whole, {how, known});
   EXPECT_EQ(p.tasks.size(), 1u);
@@ -52,7 +52,7 @@ inline std::string merged_text(const std::string& body, passes::Fusion how = pas
 
 /// A loop over two indices, %iTAG and %jTAG.
 inline std::string rows(const std::string& tag, const std::string& statements, const std::string& first,
-                 const std::string& second) {
+                        const std::string& second) {
   return "parallel (%i" + tag + ", %j" + tag + ") in (" + first + ", " + second + ") {\n" + statements +
          "\n}\n";
 }

@@ -58,11 +58,11 @@ TEST(TouchedBoxes, OfIndicesThatAreClampedToTheArrayAreKnown) {
                                   "%v = load @m[%i, %b] : f64\nstore @m[%i, %j], %v\n}"),
             "m[0] 0 to 0 of 0\nm[1] 0 to 1 of 1 clamped\n");
   // Another number than 0, another array, the last but one, and the first from above.
-  for (const std::string index :
-       {"max %left, %one : i64\n", "min %right, %n : i64\n", "min %right, %before : i64\n",
-        "min %left, %zero : i64\n"})
-    EXPECT_EQ(boxes_of(neighbours + "%rows = extent @m, 0 : i64\n%n = sub %rows, %one : i64\n"
-                                    "%before = sub %last, %one : i64\n%a = " +
+  for (const std::string index : {"max %left, %one : i64\n", "min %right, %n : i64\n",
+                                  "min %right, %before : i64\n", "min %left, %zero : i64\n"})
+    EXPECT_EQ(boxes_of(neighbours +
+                       "%rows = extent @m, 0 : i64\n%n = sub %rows, %one : i64\n"
+                       "%before = sub %last, %one : i64\n%a = " +
                        index + "%v = load @m[%i, %a] : f64\nstore @m[%i, %a], %v\n}"),
               "m[0] 0 to 0 of 0\n")
         << index;

@@ -141,7 +141,7 @@ inline std::string whole_text(const ir::Kernel& kernel, const passes::Plan& plan
 
 /// The plan of an IR text, after a line break. Adds a failure for each task that is invalid.
 inline std::string plan_text(const std::string& text, const passes::PlanOptions& options = {},
-                      std::uint32_t address_bytes = 8) {
+                             std::uint32_t address_bytes = 8) {
   const ir::Kernel kernel = ir::parse(text, "k.weir");
   const passes::Plan plan = passes::make_plan(kernel, address_bytes, options);
   for (const passes::PlannedTask& planned : plan.tasks)

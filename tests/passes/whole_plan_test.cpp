@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole plans of one small kernel of each kind.
-#include <gtest/gtest.h>
-
 #include "whole_plan.hpp"
+
+#include <gtest/gtest.h>
 
 namespace weir::test {
 namespace {

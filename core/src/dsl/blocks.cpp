@@ -39,10 +39,11 @@ constexpr bool ends_in_value(Trace::BlockKind kind) {
 
 void Trace::open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where) {
   if (stack_.size() > ir::max_nesting) {
-    report("blocks are nested more than " + std::to_string(ir::max_nesting) +
-               " deep; a function that calls itself under a condition of the kernel nests without end: write a "
-               "loop, such as while_(), or let a number of the host end it",
-           where);
+    report(
+        "blocks are nested more than " + std::to_string(ir::max_nesting) +
+            " deep; a function that calls itself under a condition of the kernel nests without end: write a "
+            "loop, such as while_(), or let a number of the host end it",
+        where);
     refuse();
   }
   OpenBlock block;

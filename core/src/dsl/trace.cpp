@@ -234,8 +234,8 @@ void Trace::check_stack(const Where& where) {
     return;
   stack_reserve_end_ = 0;  // what runs during the exception may add statements
   report(
-      "functions of the kernel call themselves until this thread's stack is full: no value of the kernel ends a "
-      "recursion; write a loop, such as while_(), or let a number of the host end it",
+      "functions of the kernel call themselves until this thread's stack is full: no value of the kernel "
+      "ends a recursion; write a loop, such as while_(), or let a number of the host end it",
       where);
   refuse();
 }

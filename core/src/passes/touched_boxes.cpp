@@ -45,7 +45,8 @@ class Indices {
     const ir::Statement* const s = definitions_[value];
     if (!s || s->type != ScalarType::i64 || (s->op != ir::Op::max && s->op != ir::Op::min)) return {};
     for (const std::size_t limit : {0u, 1u})
-      if (s->op == ir::Op::max ? is_zero(s->operands[limit]) : is_last(s->operands[limit], array, dimension)) {
+      if (s->op == ir::Op::max ? is_zero(s->operands[limit])
+                               : is_last(s->operands[limit], array, dimension)) {
         auto inner = indices_of(s->operands[1 - limit], array, dimension);
         if (inner) inner->clamped = true;
         return inner;
@@ -79,7 +80,7 @@ class Indices {
 
   LinearForms forms_;
   const ir::Statement& loop_;
-  std::vector<const ir::Statement*> definitions_;                               // by value
+  std::vector<const ir::Statement*> definitions_;                           // by value
   std::map<std::pair<std::uint32_t, std::uint32_t>, ir::ValueId> extents_;  // by array and dimension
 };
 

@@ -236,8 +236,9 @@ Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x,
   using T = detail::traced_t<A>;
   static_assert(KernelScalar<To> && sizeof(To) == sizeof(detail::scalar_t<T>),
                 "bit_cast<To> keeps the bits: To must be a number type of the same size");
-  static_assert(!std::same_as<To, bool> && !std::same_as<detail::scalar_t<T>, bool>,
-                "bit_cast takes no booleans, which have no bits of their own: compare with 0, or use select()");
+  static_assert(
+      !std::same_as<To, bool> && !std::same_as<detail::scalar_t<T>, bool>,
+      "bit_cast takes no booleans, which have no bits of their own: compare with 0, or use select()");
   return detail::emit_unary<detail::rebind_t<T, To>>("bitcast",
                                                      detail::Operand<T>(static_cast<A&&>(x), where));
 }
