@@ -28,7 +28,7 @@ struct StackReserve {
   std::uintptr_t begin = 0, end = 0;
 };
 
-StackReserve stack_reserve() noexcept {
+StackReserve find_stack_reserve() noexcept {
   constexpr std::size_t most = 256 * 1024;
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
@@ -74,7 +74,9 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
                      source.deterministic,
                      source.min_resident_threads};
   id_ = remember_kernel(kernel_.name, where_);
-  const auto [begin, end] = stack_reserve();
+  // Once for each thread: for the first one, the system reads the list of mappings.
+  static thread_local const StackReserve reserve = find_stack_reserve();
+  const auto [begin, end] = reserve;
   stack_reserve_begin_ = begin;
   stack_reserve_end_ = end;
   current_trace = this;
