@@ -41,7 +41,10 @@ TEST(Kernels, TooManyParameterNamesAreRefused) {
               testing::HasSubstr("2 names for 1 parameters"));
 }
 
+volatile bool ends = false;  // compilers warn of a recursion that they know to be endless
+
 Value<std::int32_t> recursive_by_select(Value<std::int32_t> n) {
+  if (ends) return n;
   return select(n < 2, 1, n * recursive_by_select(n - 1));
 }
 
@@ -56,16 +59,18 @@ Value<std::int32_t> recursive_by_a_number(Value<std::int32_t> n, int depth) {
 }
 
 TEST(Kernels, RecursionThatNoNumberOfTheHostEndsIsRefused) {
-  const auto refused = [](auto recursive) {
-    return refusal(
-        [=](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] = recursive(x[i]); }); });
+  const auto by_select = [](View<std::int32_t> x) {
+    range_for(x.size(), [&](Index i) { x[i] = recursive_by_select(x[i]); });
   };
-  EXPECT_THAT(refused(&recursive_by_select),
+  const auto by_if = [](View<std::int32_t> x) {
+    range_for(x.size(), [&](Index i) { x[i] = recursive_by_if(x[i]); });
+  };
+  EXPECT_THAT(refusal(by_select),
               testing::AllOf(testing::HasSubstr("call themselves until this thread's stack is full"),
                              testing::HasSubstr("kernel_test.cpp:")));
-  EXPECT_THAT(refused(&recursive_by_if), testing::HasSubstr("blocks are nested more than 128 deep"));
+  EXPECT_THAT(refusal(by_if), testing::HasSubstr("blocks are nested more than 128 deep"));
   std::thread([&] {
-    EXPECT_THAT(refused(&recursive_by_select), testing::HasSubstr("this thread's stack is full"));
+    EXPECT_THAT(refusal(by_select), testing::HasSubstr("this thread's stack is full"));
   }).join();
   traced([](View<std::int32_t> x) { x[0] = recursive_by_a_number(x[0], 1000); });
 }
