@@ -90,19 +90,6 @@ WEIR_REQUIREMENT(
       << " or struct_size. driver.h: on failure it leaves its outputs untouched";
 }
 
-WEIR_REQUIREMENT(
-    0, 27, Devices, AMissingOutputLeavesTheOther,
-    "device_get_memory without one of its outputs returns WEIR_ERROR_INVALID and leaves the other "
-    "alone.") {
-  std::uint64_t value = 4711;
-  refusal(WEIR_ERROR_INVALID, table().device_get_memory, device(), &value,
-          static_cast<std::uint64_t*>(nullptr));
-  EXPECT_EQ(value, 4711u) << "is out_free after a refused call without out_total";
-  refusal(WEIR_ERROR_INVALID, table().device_get_memory, device(), static_cast<std::uint64_t*>(nullptr),
-          &value);
-  EXPECT_EQ(value, 4711u) << "is out_total after a refused call without out_free";
-}
-
 WEIR_REQUIREMENT(0, 33, Devices, InfoSaysHowMuchItFilled,
                  "device_get_info returns a struct_size no larger than the one that the caller set.") {
   weir_device_info filled{};
