@@ -161,6 +161,9 @@ TEST(ConcurrencyDeathTest, AStreamStartsAfterOneThatAHostThreadHasRun) {
 
 // Each of the driver's threads is one of the number that is set, and has the program's scheduling policy.
 TEST(ConcurrencyDeathTest, WorkersAreAsManyAsSetAndHaveThePolicyOfTheProgram) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "ThreadSanitizer has a thread of its own";
+#endif
   for (const int policy : {SCHED_OTHER, SCHED_BATCH})
     in_fresh_process("WEIR_CPU_THREADS", "3", [policy] {
       const auto tasks = [] {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contents of freed memory at the moment when the driver returns it to the system.
+#include <atomic>
+
 #include "support.hpp"
 
 #ifndef NDEBUG
@@ -8,15 +10,16 @@ namespace {
 
 constexpr unsigned char poison = 0xdd;
 
-// The watched block; a single thread frees it.
-const unsigned char* watched = nullptr;
+// The watched block. A single thread frees it; others free blocks of their own meanwhile.
+std::atomic<const unsigned char*> watched = nullptr;
 std::size_t watched_size = 0;
 int seen = 0;           // the number of times that it was freed
 std::size_t fresh = 0;  // its bytes that were not poisoned then
 
 void look(const volatile void* given_back) {
-  if (!given_back || given_back != watched) return;
-  for (std::size_t i = 0; i < watched_size; ++i) fresh += watched[i] != poison;
+  const unsigned char* const block = watched;
+  if (!given_back || given_back != block) return;
+  for (std::size_t i = 0; i < watched_size; ++i) fresh += block[i] != poison;
   ++seen;
   watched = nullptr;
 }
@@ -52,8 +55,8 @@ TEST(Memory, IsPoisonedOnFreeInBuildsWithAssertions) {
   info.struct_size = sizeof info;
   call(table().memory_get_info, memory, &info);
   std::memset(info.host_pointer, 1, size);
-  watched = static_cast<const unsigned char*>(info.host_pointer);
   watched_size = size;
+  watched = static_cast<const unsigned char*>(info.host_pointer);
   call(table().memory_free, memory);
   EXPECT_EQ(seen, 1);
   EXPECT_EQ(fresh, 0u);
