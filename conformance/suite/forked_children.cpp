@@ -252,12 +252,12 @@ WEIR_REQUIREMENT(
   const Pieces pieces(free / 4 * 3);
   const Stream held, other;
   const weir_memory_options options = memory_options(pieces.size);
-  std::vector<weir_allocation> large(pieces.count);
-  for (weir_allocation& one : large) call(table().memory_allocate_async, weir_stream(held), &options, &one);
+  std::vector<weir_allocation> large;
+  for (std::uint64_t i = 0; i < pieces.count; ++i) large.push_back(allocate(held, pieces.size));
   Memory small(64);
   Gate gate;
   gate.hold(held);
-  for (const weir_allocation one : large) call(table().memory_free_async, weir_stream(held), one);
+  for (const weir_allocation one : large) free_on(held, one);
   held.flush();
   run_in_a_child("while most of the memory waited in a held stream to be freed", [&](const auto& calling) {
     weir_status status = new_status();

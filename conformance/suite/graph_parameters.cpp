@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: every parameter of every kind of node, when a graph is made and when a node is updated.
 #include <chrono>
-#include <optional>
 
 #include "kernels/argument_blocks.hpp"
 #include "kernels/gate.hpp"
@@ -454,15 +453,7 @@ WEIR_REQUIREMENT(
     changed[0].launch = &launches[1];
     for (const bool pending : {false, true}) {
       const Graph graph = nodes.make();
-      std::optional<Delay> delay;
-      if (pending) {
-        delay.emplace(stream);
-        launch(graph, stream);
-      }
-      changed.update(graph, 0);
-      if (delay) delay->end();
-      launch(graph, stream);
-      stream.synchronize();
+      run_after_update(graph, changed, stream, pending);
       ASSERT_EQ(out.values<std::int64_t>()[1], bytes)
           << "the bytes of dynamic shared memory that a block wrote and read, after an update from 16 to "
           << bytes << (pending ? " while a run waited" : "");

@@ -2,7 +2,6 @@
 // Level 3: grids and blocks of three dimensions, dynamic shared memory, and the limits of both.
 #include <functional>
 #include <iterator>
-#include <optional>
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
@@ -123,15 +122,7 @@ WEIR_REQUIREMENT(
         nodes[0].launch = &old;
         changed[0].launch = &launched;
         const Graph graph = nodes.make();
-        std::optional<Delay> delay;
-        if (pending) {
-          delay.emplace(stream);
-          launch(graph, stream);
-        }
-        changed.update(graph, 0);
-        if (delay) delay->end();
-        launch(graph, stream);
-        stream.synchronize();  // before the graph is destroyed
+        run_after_update(graph, changed, stream, pending);
       });
       if (testing::Test::HasFatalFailure()) {
         ADD_FAILURE() << "the kernel is a node that had a grid of " << shape_text(old_grid) << " blocks of "

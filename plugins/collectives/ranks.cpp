@@ -86,15 +86,20 @@ bool Ranks::left_before(std::uint32_t rank, std::uint64_t number) const {
   return peers_[rank].left && peers_[rank].last.collectives < number;
 }
 
+Ranks::Control Ranks::failure_message(std::uint32_t kind) const {
+  Control message;
+  message.kind = kind;
+  message.rank = failed_rank_;
+  std::snprintf(message.text, sizeof message.text, "%s", failure_.c_str());
+  return message;
+}
+
 void Ranks::set_failure(int rank, std::string words, bool tell) {
   if (!failure_.empty()) return;
   failure_ = std::move(words);
   failed_rank_ = rank;
   if (tell) {
-    Control message;
-    message.kind = Control::abort;
-    message.rank = rank;
-    std::snprintf(message.text, sizeof message.text, "%s", failure_.c_str());
+    const Control message = failure_message(Control::abort);
     for (std::uint32_t other = 0; other < size_; ++other)
       if (other != rank_) send_control(other, message);
   }
@@ -293,10 +298,7 @@ void Ranks::watch(std::function<void()> look) {
 void Ranks::leave(bool wait) {
   Lock lock(mutex_);
   leaving_ = true;
-  Control farewell;
-  farewell.kind = Control::left;
-  farewell.rank = failed_rank_;
-  std::snprintf(farewell.text, sizeof farewell.text, "%s", failure_.c_str());
+  Control farewell = failure_message(Control::left);
   farewell.calls = calls_;
   farewell.collectives = collectives_;
   for (std::uint32_t other = 0; other < size_; ++other)

@@ -74,6 +74,8 @@ class Ranks final : public sdk::Messages {
   struct Peer;
 
   void check_locked() const;
+  /// With the failure of the group, if there is one.
+  Control failure_message(std::uint32_t kind) const;
   void set_failure(int rank, std::string words, bool tell);
   [[noreturn]] void fail_locked(int rank, std::string words);
   void send_control(std::uint32_t to, const Control& control);

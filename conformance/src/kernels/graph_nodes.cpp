@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph_nodes.hpp"
 
+#include <optional>
+
+#include "kernels/gate.hpp"
+
 namespace weir::conformance {
 
 std::uint32_t GraphNodes::add(weir_graph_node_kind kind, After after) {
@@ -92,6 +96,18 @@ Graph GraphNodes::make(weir_device on) const {
 void GraphNodes::update(weir_graph graph, std::uint32_t index) const {
   call_if_supported(table().graph_update, graph, index,
                     static_cast<const weir_graph_node*>(&nodes_[index].node));
+}
+
+void run_after_update(weir_graph graph, const GraphNodes& changed, const Stream& stream, bool pending) {
+  std::optional<Delay> delay;
+  if (pending) {
+    delay.emplace(stream);
+    launch(graph, stream);
+  }
+  changed.update(graph, 0);
+  if (delay) delay->end();
+  launch(graph, stream);
+  stream.synchronize();
 }
 
 }  // namespace weir::conformance

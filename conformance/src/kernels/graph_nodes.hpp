@@ -58,4 +58,8 @@ inline void launch(weir_graph graph, const Stream& stream) {
   call(table().graph_launch, graph, weir_stream(stream));
 }
 
+/// Updates node 0 of the graph, then runs it and waits. `pending`: the update is made while an earlier run
+/// waits, if anything can hold the stream.
+void run_after_update(weir_graph graph, const GraphNodes& changed, const Stream& stream, bool pending);
+
 }  // namespace weir::conformance
