@@ -24,9 +24,12 @@
  *
  * Rules that hold for every function in the table
  *
- *  - A function returns a weir_result. On failure it leaves its outputs untouched. If `status` is not null,
- *    it then also fills `*status`: a message, and the vendor's error code and name if there are any.
- *    WEIR_OK and WEIR_NOT_READY are not failures: they leave `*status` untouched, byte for byte.
+ *  - A function returns a weir_result. With any other result than WEIR_OK it leaves its outputs untouched. On
+ *    failure it also fills `*status`, if `status` is not null: a message, and the vendor's error code and
+ *    name if there are any. WEIR_OK and WEIR_NOT_READY are not failures: they leave `*status` untouched, byte
+ *    for byte.
+ *  - Handles are those of live objects, and pointers are not null, unless a function states otherwise. A
+ *    driver need not check this.
  *  - The functions of the table, the entry point and the host's callbacks are C functions: they follow the
  *    platform's C calling convention, so that a driver and a host may be written in any language.
  *  - A function does not change the floating-point environment of the calling thread, except its exception
@@ -44,11 +47,12 @@
  *  - The host holds no lock during a call, except one that keeps other threads from submitting to the same
  *    stream. A driver that blocks in one call must let calls on other threads proceed.
  *  - "Submits" means: returns without waiting for the work, which runs in the stream's order. With 500
- *    submissions outstanding, a driver may block until there is room. It may delay submitted work until
- *    `stream_flush`, which the host calls before it or other code waits. Submitted work starts within a
- *    bounded time even without a flush.
+ *    submissions outstanding, in all streams of the device together, a driver may block until there is room.
+ *    It may delay submitted work until `stream_flush`, which the host calls before it or other code waits.
+ *    Submitted work starts within a bounded time even without a flush.
  *  - Pointer arguments are read before the call returns unless stated otherwise. The caller owns returned
- *    objects and releases them with the matching destroy function.
+ *    objects and releases them with the matching destroy function. What a destroyed object held is free for
+ *    later objects as soon as no work uses it.
  *  - Every struct begins with `struct_size`, set by the side that fills it. A reader never reads past that
  *    size, treats missing fields as zero, and accepts a size larger than its own. Structs only grow, at the
  *    end. The three structs that are elements of arrays or of argument blocks (weir_code_target,
@@ -101,8 +105,9 @@ enum weir_result_code {
 #define WEIR_STATUS_NAME_BYTES 64
 #define WEIR_STATUS_MESSAGE_BYTES 1024
 
-/* Describes a failure. Owned by the caller, who sets struct_size; filled only on failure. Strings are UTF-8
- * and always terminated; a long string is cut at a character boundary. */
+/* Describes a failure. Owned by the caller, who sets struct_size, at least 8; filled only on failure, up to
+ * struct_size. Strings are UTF-8 and always terminated; a long string is cut at a character boundary. So is
+ * the message of a status that ends inside it. */
 typedef struct weir_status {
   uint32_t struct_size;
   weir_result code;                            /* the function's result */
@@ -500,8 +505,8 @@ typedef struct weir_driver_table {
    * memory -- */
 
   /* (required) Submits. `source` must stay valid until the stream has passed the copy. It is read in the
-   * order of the stream if it is in pinned memory of the driver. Other memory may also be read before the
-   * function returns, so it must stay unchanged. */
+   * order of the stream if it is in pinned memory of the stream's device. Other memory may also be read before
+   * the function returns, so it must stay unchanged. */
   weir_result (*copy_to_device)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
                                 const void *source, uint64_t size, weir_status *status);
 
@@ -514,7 +519,7 @@ typedef struct weir_driver_table {
   weir_result (*copy_on_device)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
                                 weir_allocation source, uint64_t source_offset, uint64_t size, weir_status *status);
 
-  /* [PEER_COPY] Submits to a stream of either device. */
+  /* [PEER_COPY] Submits to a stream of either device. Within one device it does what copy_on_device does. */
   weir_result (*copy_peer)(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
                            weir_allocation source, uint64_t source_offset, uint64_t size, weir_status *status);
 
@@ -535,7 +540,8 @@ typedef struct weir_driver_table {
 
   /* (required) WEIR_ERROR_NOT_FOUND names the kernel. Names of any length are compared in full. `layout` is
    * copied. A second call with the same name and layout returns the same kernel, also from another thread at
-   * the same time. A parameter that is not inside the argument block returns WEIR_ERROR_INVALID. */
+   * the same time. With another layout it returns a kernel that takes this layout, and the earlier one keeps its own.
+   * A parameter that is not inside the argument block returns WEIR_ERROR_INVALID. */
   weir_result (*module_get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                                    weir_kernel *out_kernel, weir_status *status);
 
@@ -564,7 +570,8 @@ typedef struct weir_driver_table {
    * a dependency twice, or one that is not below it. Returns WEIR_ERROR_UNSUPPORTED for nodes with
    * WEIR_LAUNCH_COOPERATIVE if the vendor's graphs cannot hold them; the host then uses streams. Arguments
    * are checked like those of the equivalent calls, before anything is created. Allocations and modules used
-   * by the graph must live until its last launch is complete. May block. */
+   * by the graph must live until its last launch is complete, modules also until its last update. May
+   * block. */
   weir_result (*graph_create)(weir_device device, uint32_t count, const weir_graph_node *const *nodes,
                               weir_graph *out_graph, weir_status *status);
 
