@@ -43,15 +43,11 @@ Arithmetic unpacked(const std::string& bits) {
   return out;
 }
 
-/// From the file of an earlier process, or else measured. Software devices run the measurement in each
-/// process: Mesa's llvmpipe must have run a kernel before the process ends with work in flight. If its first
-/// one runs meanwhile, its LLVM has ended before, and the process crashes or hangs.
+/// From the file of an earlier process, or else measured.
 Arithmetic read_or_measure(const PhysicalDevice& device) {
   const std::string kept = read_cache_file(device, arithmetic_suffix);
-  const bool known = kept.size() == packed({}).size();
-  if (known && !device.is_cpu()) return unpacked(kept);
+  if (kept.size() == packed({}).size()) return unpacked(kept);
   const Arithmetic measured = measure_arithmetic(device);
-  if (known) return unpacked(kept);
   if (measured.failure.empty()) write_cache_file(device, arithmetic_suffix, packed(measured));
   return measured;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices/device_state.hpp"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,8 @@
 #include "foreign_text.hpp"
 #include "runtime/programs/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
+
+extern "C" void* __dso_handle;  // names this library in the C++ ABI
 
 namespace weir::detail {
 namespace {
@@ -59,6 +63,11 @@ void wait_in_callback(const StreamState& stream) noexcept {
   }
 }
 
+void wait_for_all_devices() noexcept {
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+    if (!device->lost() && !device->forked()) device->streams.wait_for_all();
+}
+
 // Work in flight ends before static objects are destroyed and before the exit handlers of drivers and
 // vendors' libraries run. Later destructors do not call the drivers. If a callback ends the process, its
 // stream's work cannot end first.
@@ -67,8 +76,7 @@ void at_exit() {
   if (const StreamState* const callback = HostCallback::running_on())
     wait_in_callback(*callback);
   else
-    for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
-      if (!device->lost() && !device->forked()) device->streams.wait_for_all();
+    wait_for_all_devices();
   runtime().exiting.store(true);
   end_preparations(HostCallback::running_on() ? std::optional(in_one_second()) : std::nullopt);
   if (HostCallback::running_on()) return;
@@ -76,6 +84,17 @@ void at_exit() {
     if (!device->lost() && !device->forked())
       device->streams.show_printed_lines_of(StreamManager::WhichStreams::all);
 }
+
+// A vendor's library may make static objects while it runs work, after at_exit was registered. They end
+// before at_exit is called. Mesa's LLVM makes some while it compiles its first kernel. What a thread has
+// registered for its own end comes before all static objects if the thread calls exit() [support.start.term],
+// so the main thread waits there. It is registered when this library is loaded: glibc ends the process if it
+// has no memory for it.
+void at_end_of_thread(void*) {
+  if (gettid() == getpid() && !process_is_exiting()) wait_for_all_devices();
+}
+[[maybe_unused]] const int registered =
+    abi::__cxa_thread_atexit(at_end_of_thread, nullptr, static_cast<void*>(&__dso_handle));
 
 void in_child() {
   for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
