@@ -4,8 +4,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "api.hpp"
+#include "kernels/gate.hpp"
+#include "process/unusual_environment.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -20,19 +23,21 @@ std::string name_of() {
 
 /// out[i] = operation(a[i], b[i]).
 template <class T, class R = T>
-std::vector<R> binary(const std::string& operation, const std::vector<T>& a, const std::vector<T>& b) {
+std::string binary_text(const std::string& operation) {
   const std::string t = name_of<T>(), r = name_of<R>();
+  return "weir-ir 1\nkernel \"binary\"\n  param @out : array<" + r + ", 1>\n  param @a : array<" + t +
+         ", 1>\n  param @b : array<" + t + ", 1>\n{\n  %zero = const 0 : i64\n  %n = extent @out, 0 : i64\n" +
+         "  parallel (%i) in (%zero to %n) {\n    %a = load @a[%i] : " + t + "\n    %b = load @b[%i] : " + t +
+         "\n    %v = " + operation + " : " + r + "\n    store @out[%i], %v\n  }\n}\n";
+}
+
+template <class T, class R = T>
+std::vector<R> binary(const std::string& operation, const std::vector<T>& a, const std::vector<T>& b) {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto x = array_of(device, a), y = array_of(device, b);
   const auto out = device.array<R>(static_cast<std::int64_t>(a.size()));
-  run_text("weir-ir 1\nkernel \"binary\"\n  param @out : array<" + r + ", 1>\n  param @a : array<" + t +
-               ", 1>\n  param @b : array<" + t +
-               ", 1>\n{\n  %zero = const 0 : i64\n  %n = extent @out, 0 : i64\n" +
-               "  parallel (%i) in (%zero to %n) {\n    %a = load @a[%i] : " + t +
-               "\n    %b = load @b[%i] : " + t + "\n    %v = " + operation + " : " + r +
-               "\n    store @out[%i], %v\n  }\n}\n",
-           stream, out, x, y);
+  run_text(binary_text<T, R>(operation), stream, out, x, y);
   return out.to_host(stream);
 }
 
@@ -143,12 +148,59 @@ WEIR_REQUIREMENT(6, 05, Arithmetic, OfDoubles,
   expect_floats<double>();
 }
 
+// Runs in a process of its own: threads inherit the environment of the thread that starts them.
+WEIR_REQUIREMENT(6, 08, FirstCall, KernelsInheritNoFloatingPointEnvironment,
+                 "Kernels round to nearest and keep denormals, also if the threads that open the device, "
+                 "create the stream, launch and wait use other settings.") {
+  const std::vector<float> some = {1.0f, 2.0f, -1.0f, 1e-38f, 7.0f, -1e-38f, 1e10f, -5.0f};
+  const Program program = Program::parse(binary_text<float>("div %a, %b"));
+  std::optional<Device> device;
+  std::optional<weir::Stream> stream;
+  {
+    const UnusualEnvironment unusual;
+    device = api_device();
+    stream = device->create_stream();
+    stream->synchronize();
+  }
+  // Few elements run on the thread that waits, in some drivers, and many on several threads.
+  for (const std::size_t count : {8u, 1u << 20})
+    for (const bool waits : {true, false}) {
+      std::vector<float> a, b;
+      for (std::size_t i = 0; i < count; ++i) {
+        a.push_back(some[i % some.size()]);
+        b.push_back(i % 2 ? 3.0f : 10.0f);
+      }
+      const auto x = array_of(*device, a), y = array_of(*device, b);
+      const auto out = device->array<float>(static_cast<std::int64_t>(count));
+      const LaunchArgument list[] = {argument_of(out), argument_of(x), argument_of(y)};
+      run_program(program, *stream, list);  // compiles it in the default environment
+      out.fill(*stream, 0.0f);
+      stream->synchronize();
+      {
+        const UnusualEnvironment unusual;
+        run_program(program, *stream, list);
+        stream->flush();
+        if (waits)
+          stream->synchronize();
+        else  // a thread of the driver runs it
+          (void)eventually([&] { return stream->query(); });
+      }
+      const std::vector<float> found = out.to_host(*stream);
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(found[i], a[i] / b[i])
+            << "is " << a[i] << " / " << b[i] << " in element " << i << " of " << count
+            << ", in a kernel that was launched and " << (waits ? "waited for" : "queried")
+            << " on a thread that rounds upward and flushes denormals to zero. Look first at the thread that "
+               "ran it, and at what it inherited or kept";
+    }
+}
+
 WEIR_REQUIREMENT(6, 06, Arithmetic, IsNotContracted,
                  "a * b + c is rounded twice: nothing is contracted, and fma is rounded once.") {
   std::vector<double> a, b;
   for (int i = 1; i <= 1000; ++i) a.push_back(1.0 + i * 0x1p-30), b.push_back(1.0 - i * 0x1p-31);
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto x = array_of(device, a), y = array_of(device, b);
   const auto twice = device.array<double>(1000), once = device.array<double>(1000);
   run_text(R"(weir-ir 1
@@ -184,7 +236,7 @@ kernel "contract"
 WEIR_REQUIREMENT(6, 07, Arithmetic, CastsSaturate,
                  "Casts from floats to integers truncate and saturate, and NaN becomes 0.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const float infinity = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> in = {0.9f,  -0.9f,  1.5f,     -1.5f,     3e9f, -3e9f,

@@ -2,15 +2,11 @@
 // Level 4: host callbacks.
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
 #include <functional>
 #include <thread>
 
 #include "kernels/gate.hpp"
-
-#if defined(__SSE__)
-#include <immintrin.h>
-#endif
+#include "process/unusual_environment.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -299,24 +295,6 @@ struct Computed {
   }
 };
 
-#if defined(__x86_64__)
-void set_x87(unsigned short control) {
-  __asm__ volatile("fldcw %0" : : "m"(control));
-}
-#endif
-
-/// Rounds upward, and flushes denormals to zero and computes long double with 24 bits where the processor
-/// can.
-void leave_the_default_environment() {
-  std::fesetround(FE_UPWARD);
-#if defined(__SSE__)
-  _mm_setcsr(_mm_getcsr() | 0x8040u);
-#endif
-#if defined(__x86_64__)
-  set_x87(0x0c7f);
-#endif
-}
-
 WEIR_REQUIREMENT(
     4, 48, Callbacks, HaveTheDefaultFloatingPointEnvironment,
     "A callback runs with rounding to nearest and with denormals, also after one that changed both.") {
@@ -355,17 +333,14 @@ WEIR_REQUIREMENT(
     "A callback runs with rounding to nearest and with denormals, also if the threads that create its "
     "stream and wait for it use other settings.") {
   needs(WEIR_CAP_HOST_CALLBACK);
-  std::fenv_t before;
-  std::fegetenv(&before);
-  leave_the_default_environment();
   Computed computed;
   {
+    const UnusualEnvironment unusual;
     const Stream stream;
     call(table().stream_host_callback, weir_stream(stream), weir_host_callback(&Computed::compute),
          static_cast<void*>(&computed));
     stream.synchronize();
   }
-  std::fesetenv(&before);
   computed.expect_default("a callback");
 }
 

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver and its process: the last closing of a device, and exit.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/gate.hpp"
 #include "kernels/held_kernel.hpp"
@@ -253,6 +257,35 @@ WEIR_REQUIREMENT(2, 76, FirstCall, TheLastCloseLeavesOutOtherDevices,
   end.synchronize();
 }
 
+/// The program of a process, as a path; empty if it has ended, also if nobody has waited for it yet.
+std::string program_of(const std::string& process) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + process + "/exe", error).string();
+}
+
+/// The children of this process that run its own program.
+std::vector<pid_t> children_by_fork() {
+  std::vector<pid_t> children;
+  const std::string program = program_of("self"), parent = "PPid:\t" + std::to_string(getpid());
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    std::ifstream status(entry.path() / "status");
+    for (std::string line; std::isdigit(static_cast<unsigned char>(name[0])) && std::getline(status, line);)
+      if (line == parent && program_of(name) == program) children.push_back(std::stoi(name));
+  }
+  return children;
+}
+
+/// This process adopts what a child leaves behind. Programs that were started may go on for a while.
+void expect_no_process_left(const char* busy) {
+  if (eventually([] { return children_by_fork().empty(); })) return;
+  for (const pid_t left : children_by_fork()) (void)kill(left, SIGKILL);
+  ADD_FAILURE() << "a process called exit() " << busy << " and had ended; " << 2 * patience().count()
+                << " s later, a process that it had forked still ran. driver.h: processes that the driver "
+                   "started by fork alone must not outlive it. Look first at how that process finds that "
+                   "the driver's has ended";
+}
+
 /// Forks a child that calls `begin`, which keeps the device busy for longer than the time limit and returns
 /// whether it could, and then exit(). This process must not have used the driver, so that the child can.
 /// Returns whether the child ended within `limit` milliseconds.
@@ -265,6 +298,7 @@ bool exits_within(std::int64_t limit, const char* busy, const std::function<bool
         .count();
   };
   constexpr int cannot = 77;
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1);  // to get the processes that the child leaves behind
   const pid_t child = fork();
   if (child < 0) throw Skipped(std::string("this process cannot fork: ") + std::strerror(errno));
   if (child == 0) {
@@ -284,6 +318,7 @@ bool exits_within(std::int64_t limit, const char* busy, const std::function<bool
                   << "; driver.h: exit handlers of the driver must neither crash nor wait";
   else if (WEXITSTATUS(*status) == cannot)
     throw Skipped(std::string("the driver could not be used ") + busy + " in a child of this process");
+  expect_no_process_left(busy);
   return true;
 }
 

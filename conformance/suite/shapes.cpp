@@ -5,6 +5,7 @@
 
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 #include "kernels/kernels.hpp"
 
 namespace weir::conformance {
@@ -291,6 +292,38 @@ WEIR_REQUIREMENT(3, 54, Shapes, DynamicSharedMemoryOfEverySize,
     if (size > max_bytes) continue;
     expect_shared(shared, stream, size, 64);
     if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+WEIR_REQUIREMENT(3, 98, Shapes, BlocksThatRunAtOnceHaveTheirOwnSharedMemory,
+                 "Blocks of one launch that run at the same time each have dynamic shared memory of their "
+                 "own: they write to theirs, wait for one another for a while, and find what they wrote.") {
+  const Kernel meeting("shared_meeting");
+  const Stream stream;
+  const std::int64_t rounds = std::max<std::int64_t>(meeting_rounds(Kernel("meet")) / 20, 1);
+  constexpr std::uint32_t blocks = 2;
+  for (const std::uint32_t bytes : {8u, 64u, 512u, 2048u, 4096u, max_dynamic_bytes(meeting)}) {
+    int met = 0;  // launches whose blocks ran at the same time
+    for (int launches = 0; bytes <= max_dynamic_bytes(meeting) && launches < 24 && met < 3; ++launches) {
+      const Memory out = Memory::of(std::vector<std::int64_t>(1 + std::size_t{blocks}, 0));
+      Arguments values = arguments(out, rounds);
+      values.pad_to(meeting.ready().argument_bytes);
+      const weir_launch launch = meeting.launch_of(values, {blocks, 1, 1}, {1, 1, 1}, bytes);
+      call(table().kernel_launch, weir_stream(stream), &launch);
+      stream.synchronize();
+      const auto found = out.values<std::int64_t>();
+      ASSERT_FALSE(found[1] == -1 && found[2] == -1) << "both blocks waited for the other in vain";
+      met += found[1] != -1 && found[2] != -1;
+      for (std::uint32_t n = 0; n < blocks; ++n)
+        ASSERT_TRUE(found[1 + n] == n || found[1 + n] == -1)
+            << "block " << n << " of " << blocks << " found the number " << found[1 + n] << " in its "
+            << bytes
+            << " bytes of dynamic shared memory, after it had written its own number there and waited for "
+               "the "
+               "other block. driver.h: each block has memory of its own. Look first at where a thread that "
+               "runs blocks takes the memory of its block";
+    }
+    if (met == 0) break;  // the device runs one block after the other
   }
 }
 

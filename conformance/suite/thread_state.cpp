@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of threads whose floating-point environment is not the default one. Each call of the recorded table
 // is checked for a change of it; a reset to the default would not show in other threads.
-#include <cfenv>
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
+#include "process/unusual_environment.hpp"
 
 namespace weir::conformance {
 namespace {
-
-/// During its lifetime, this thread rounds upward. On x86-64 it also flushes denormals to zero, and computes
-/// long double with 24 bits and rounds it to zero.
-class UnusualThread {
- public:
-  UnusualThread() {
-    std::fegetenv(&before_);
-    std::fesetround(FE_UPWARD);
-#if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040u);
-    const unsigned short control = 0x0c7f;
-    __asm__ volatile("fldcw %0" : : "m"(control));
-#endif
-  }
-  UnusualThread(const UnusualThread&) = delete;
-  UnusualThread& operator=(const UnusualThread&) = delete;
-  ~UnusualThread() {
-    std::fesetenv(&before_);
-  }
-
- private:
-  std::fenv_t before_;
-};
 
 WEIR_REQUIREMENT(
     2, 90, Threads, KeepTheirFloatingPointEnvironment,
     "Calls of devices, memory, streams, events, copies and fills leave a floating-point environment as it "
     "was that is not the default one.") {
   const weir_device on = device();
-  const UnusualThread unusual;
+  const UnusualEnvironment unusual;
   std::uint32_t count = 0;
   weir_device opened = nullptr;
   std::uint64_t free = 0, total = 0;
@@ -83,7 +55,7 @@ WEIR_REQUIREMENT(3, 69, Threads, KeepTheirFloatingPointEnvironmentInLaunches,
   (void)ready_kernel("iota");  // Weir's compiler is not judged here
   const Memory out(8 * 64);
   const Stream stream;
-  const UnusualThread unusual;
+  const UnusualEnvironment unusual;
   const Kernel iota("iota");
   weir_kernel_info filled{};
   filled.struct_size = sizeof filled;
@@ -102,7 +74,7 @@ WEIR_REQUIREMENT(
     throw Unsupported("the device offers none of these");
   const Memory memory(4096);
   const Stream stream;
-  const UnusualThread unusual;
+  const UnusualEnvironment unusual;
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) {
     const weir_memory_options options = memory_options(4096);
     weir_allocation made = nullptr;
@@ -127,7 +99,7 @@ WEIR_REQUIREMENT(
   nodes.fill<std::uint8_t>(memory, 0, 64, 5);
   const auto given = nodes.pointers();
   const Stream stream;
-  const UnusualThread unusual;
+  const UnusualEnvironment unusual;
   const Graph graph = nodes.make();
   (void)result_of(table().graph_update, weir_graph(graph), std::uint32_t{0}, given[0]);
   launch(graph, stream);

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <thread>
 #include <utility>
-#include <weir/sdk/floating_point.hpp>
 #include <weir/sdk/thread.hpp>
 
 #include "machine.hpp"
@@ -135,8 +134,6 @@ void Scheduler::work() noexcept {
 
 // Drains `stream`, then the streams that it resumed: one on this thread, the others on idle workers.
 void Scheduler::drain_from(Stream* stream) noexcept {
-  // Workers have the environment of the thread that created the first stream.
-  const sdk::DefaultFloatingPoint floating_point(sdk::DefaultFloatingPoint::Inside::keeps);
   Resumed resumed;
   while (stream) {
     drain(*stream, Stream::no_mark, resumed);
