@@ -247,6 +247,27 @@ TEST(Jumps, ContinueEndsAnIterationOfAParallelLoop) {
               testing::HasSubstr("continue\n"));
 }
 
+TEST(ForLoops, RefuseAConstantStepThatWouldNeverRun) {
+  const std::string text = refusal([](View<float> x) {
+    range_for(x.size(), [&](Index i) {
+      for_(9, -1, -1, [&](Index k) { x[i] = x[k]; });
+      for_(0, 9, 0, [&](Index k) { x[i] = x[k]; });
+    });
+  });
+  EXPECT_THAT(text,
+              testing::HasSubstr(line(-4) + ": the step of for_ is -1, so that the loop would never run"));
+  EXPECT_THAT(text,
+              testing::HasSubstr(line(-4) + ": the step of for_ is 0, so that the loop would never run"));
+  EXPECT_THAT(text, testing::HasSubstr("as in n - 1 - k"));
+}
+
+TEST(ForLoops, TakeAStepThatIsKnownAtTheLaunchOnly) {
+  EXPECT_THAT(body_of([](View<float> x, Value<int> step) {
+                range_for(x.size(), [&](Index i) { for_(0, 9, step, [&](Index k) { x[i] = x[k]; }); });
+              }),
+              testing::HasSubstr("step "));
+}
+
 // proves R27
 TEST(Jumps, StatementsAfterABreakAreDropped) {
   EXPECT_EQ(body_of([](View<float> x) {

@@ -230,6 +230,15 @@ Handle Trace::thread_number(std::string_view caller, const Where& where) {
 
 void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step,
                      const Where& where) {
+  const std::vector<ir::Statement>& before = stack_.back().block.statements;
+  if (!before.empty() && before.back().op == ir::Op::constant && before.back().result == step.value) {
+    const auto number = static_cast<std::int64_t>(before.back().immediate);
+    if (number < 1)
+      report("the step of for_ is " + std::to_string(number) +
+                 ", so that the loop would never run: count upwards by at least 1, and compute an index that "
+                 "counts down from it, as in n - 1 - k",
+             where);
+  }
   ir::Statement loop = statement_of(ir::Op::for_);
   loop.operands = {use(low, where), use(high, where), use(step, where)};
   loop.location = locate(where);
