@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <weir/sdk/floating_point.hpp>
 
 #include "code/cache_file.hpp"
 #include "code/spirv.hpp"
@@ -181,6 +182,7 @@ VkPipeline Kernel::pipeline(const weir_launch& launch, Arguments arguments) {
   create.layout = device->pipeline_layout;
   PipelineFile file(*device->physical, device->handle, device->vk, hash_of(&key, sizeof key, hash));
   VkPipeline made = VK_NULL_HANDLE;
+  const sdk::DefaultFloatingPoint floating_point;  // the vendor's compiler folds constants
   const VkResult result =
       device->vk.vkCreateComputePipelines(device->handle, file.cache(), 1, &create, nullptr, &made);
   if (result < 0)

@@ -5,6 +5,7 @@
  * explains it step by step. The library Weir::checks checks the arguments. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -393,7 +394,11 @@ static weir_result kernel_launch(weir_stream stream, const weir_launch* asked, w
 
   const weir_result ready = begin_work(stream, status);
   if (ready != WEIR_OK) return ready;
+  fenv_t environment; /* of this thread, which may be another one than kernels need */
+  fegetenv(&environment);
+  fesetenv(FE_DFL_ENV);
   launch.kernel->function(arguments, &run); /* all blocks in one run */
+  fesetenv(&environment);
   return end_work(stream);
 }
 

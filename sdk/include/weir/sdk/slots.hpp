@@ -9,6 +9,7 @@
 
 #include "capabilities.hpp"
 #include "device_list.hpp"
+#include "floating_point.hpp"
 #include "fork.hpp"
 
 namespace weir::sdk {
@@ -28,6 +29,14 @@ struct Slots {
       check_not_forked(D::name);
       return body();
     });
+  }
+
+  /// `call` for functions in which the vendor's runtime may start threads, which inherit the floating-point
+  /// environment, or compile, which folds constants in it.
+  template <class Body>
+  static weir_result call_in_default_environment(weir_status* status, Body&& body) noexcept {
+    const DefaultFloatingPoint floating_point;
+    return call(status, std::forward<Body>(body));
   }
 
   template <class Body>
@@ -67,13 +76,13 @@ struct Slots {
   // -- devices --
 
   static weir_result device_count(uint32_t* out_count, weir_status* status) {
-    return call(status, [&] {
+    return call_in_default_environment(status, [&] {
       std::uint32_t& out = output(out_count, "out_count");
       out = D::device_count();
     });
   }
   static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
-    return call(status, [&] {
+    return call_in_default_environment(status, [&] {
       weir_device& out = output(out_device, "out_device");
       notice_forks();  // other threads may hold locks of the SDK or of the driver at a fork from here on
       out = handle_of<weir_device>(DeviceList<D>::get().open(index));
@@ -84,7 +93,8 @@ struct Slots {
   }
   template <std::uint32_t Minor>
   static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
-    return call(status, [&] { write_struct(info, DeviceList<D>::describe(index, Minor), "info"); });
+    return call_in_default_environment(
+        status, [&] { write_struct(info, DeviceList<D>::describe(index, Minor), "info"); });
   }
   static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
                                        weir_status* status) {
@@ -349,7 +359,7 @@ struct Slots {
 
   static weir_result module_load(weir_device handle, const weir_code_object* asked, weir_module* out_module,
                                  weir_status* status) {
-    return call(status, [&] {
+    return call_in_default_environment(status, [&] {
       Device& device = live<Device>(handle, "device");
       const weir_code_object object = check_code_object(asked);
       weir_module& out = output(out_module, "out_module");
@@ -361,7 +371,7 @@ struct Slots {
   }
   static weir_result code_compile(weir_device handle, const weir_code_object* asked,
                                   weir_code_receiver receive, void* user, weir_status* status) {
-    return call(status, [&] {
+    return call_in_default_environment(status, [&] {
       Device& device = live<Device>(handle, "device");
       check_capability(device, WEIR_CAP_CODE_COMPILE, "compilation of code objects");
       const weir_code_object object = check_code_object(asked);
@@ -384,7 +394,7 @@ struct Slots {
   }
   static weir_result module_get_kernel(weir_module handle, const char* name, const weir_kernel_layout* asked,
                                        weir_kernel* out_kernel, weir_status* status) {
-    return call(status, [&] {
+    return call_in_default_environment(status, [&] {
       Module& module = live<Module>(handle, "module");
       if (!name || !*name) fail(WEIR_ERROR_INVALID, "name is null or empty; expected a kernel's name");
       const weir_kernel_layout layout = read_struct(asked, "layout");
