@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops, branches and variables.
+#include <numeric>
+
 #include "support.hpp"
 
 namespace weir::test {
@@ -80,12 +82,13 @@ TEST(Control, WhileLoopsWithBreakAndContinue) {
 }
 
 TEST(Control, ForLoopsWithSteps) {
-  const Kernel kernel{"steps", [](View<std::int64_t> x) {
+  const Kernel kernel{"steps", [](View<std::int64_t> x, Value<int> none) {
                         for_(0, x.size(), 3, [&](Index i) { x[i] = i + 1; });
                         for_(5, 2, [&](Index i) { x[i] = 99; });
-                        for_(0, 5, 0, [&](Index i) { x[i] = 99; });
+                        for_(0, 5, none, [&](Index i) { x[i] = 99; });
+                        for_(5, 0, none - 1, [&](Index i) { x[i] = 99; });
                       }};
-  EXPECT_THAT(run<std::int64_t>(kernel, 7), testing::ElementsAre(1, 0, 0, 4, 0, 0, 7));
+  EXPECT_THAT(run<std::int64_t>(kernel, 7, 0), testing::ElementsAre(1, 0, 0, 4, 0, 0, 7));
 }
 
 TEST(Control, BreakLeavesTheInnermostLoopOnly) {
@@ -305,6 +308,38 @@ TEST(Control, ConstantsAreBakedIn) {
                         });
                       })};
   EXPECT_THAT(run<float>(kernel, 2), testing::Each(1.5f));
+}
+
+// Threads of a GPU load parts of such arrays together, which they cannot where some have left the loop.
+TEST(Control, InnerLoopsThatElementsRunDifferentlyOften) {
+  const Kernel kernel{
+      "uneven", [](View<const std::int64_t> a, View<std::int64_t, 2> y, Index m) {
+        range_for(y.extent(0), [&](Index i) {
+          Var<std::int64_t> s, t;
+          range_for(m, [&](Index k) { s += a[k]; });
+          for_(i % 7, 10, [&](Index j) { range_for(m, [&](Index k) { s += a[k] * (j + 1); }); });
+          for_(i % 7, i % 7 + 3, [&](Index j) { for_(j, j + 200, [&](Index k) { t += a[k]; }); });
+          y(i, 0) = s;
+          y(i, 1) = t;
+        });
+      }};
+  constexpr std::int64_t m = 300, n = 256;
+  std::vector<std::int64_t> host(m);
+  for (std::int64_t k = 0; k < m; ++k) host[static_cast<std::size_t>(k)] = k * k + 1;
+  auto a = upload(host);
+  auto y = tested().array<std::int64_t>(n, 2);
+  kernel(a, y, m);
+  const std::vector<std::int64_t> found = y.to_host();
+  const auto sum = [&](std::int64_t from, std::int64_t to) {
+    return std::accumulate(host.begin() + from, host.begin() + to, std::int64_t{0});
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t s = sum(0, m), t = 0;
+    for (std::int64_t j = i % 7; j < 10; ++j) s += sum(0, m) * (j + 1);
+    for (std::int64_t j = i % 7; j < i % 7 + 3; ++j) t += sum(j, j + 200);
+    ASSERT_EQ(found[static_cast<std::size_t>(2 * i)], s) << i;
+    ASSERT_EQ(found[static_cast<std::size_t>(2 * i + 1)], t) << i;
+  }
 }
 
 }  // namespace

@@ -531,5 +531,33 @@ TEST(Repeat, TheExplanationNamesWhatRepeats) {
                           HasSubstr("one block of a GPU, or one thread of a CPU")));
 }
 
+// The inner condition is computed again at once, while blocks may still read its chunks.
+TEST(Repeat, AConditionThatFailsAtOnceInEveryRoundOfAnotherRepetition) {
+  const Kernel kernel{"rounds", [](View<const std::int64_t> x, View<const std::int64_t> count,
+                                   View<std::int64_t> y, View<std::int64_t> out) {
+                        Var<std::int64_t> sum;
+                        const Index rounds = count[0];
+                        repeat(rounds, [&](Index k) {
+                          repeat_while(
+                              [&] {
+                                const Value<std::int64_t> s =
+                                    reduce_sum(x.size(), [&](Index i) { return x[i] * (k + 1); });
+                                sum = sum + s;
+                                return s < 0;
+                              },
+                              [&] { range_for(y.size(), [&](Index i) { y[i] = y[i] + 1; }); });
+                        });
+                        out[0] = sum;
+                      }};
+  constexpr std::int64_t n = 20'000, rounds = 30;
+  auto x = upload(std::vector<std::int64_t>(n, 1)), y = upload(std::vector<std::int64_t>(n, 0));
+  auto count = upload(std::vector<std::int64_t>{rounds}), out = upload(std::vector<std::int64_t>{-1});
+  for (int launch = 0; launch < 3; ++launch) {
+    kernel(x, count, y, out);
+    EXPECT_EQ(out.to_host()[0], n * rounds * (rounds + 1) / 2);
+  }
+  EXPECT_EQ(y.to_host()[0], 0);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -61,7 +61,7 @@ ReplicatedPhases::ReplicatedPhases(const Task& task) : body_(&task.body) {
   for (const Serial& serial : serial_)
     if (replicated_.contains(serial.phase) && !std::ranges::includes(copied_, serial.uses.reads))
       read_shared_.insert(serial.phase);
-  find_reductions_to_wait_for(task.body);
+  find_reductions_to_wait_for(task.body, false);
 }
 
 std::optional<std::size_t> ReplicatedPhases::copy_at(std::uint64_t offset) const {
@@ -188,19 +188,27 @@ bool ReplicatedPhases::waits_for_grid(const Statement& phase) const {
 }
 
 /// The next repetition of a reduction overwrites its chunks, which other blocks may still be combining. Any
-/// other barrier of the grid in the repetition prevents that.
-void ReplicatedPhases::find_reductions_to_wait_for(const Block& block) {
+/// other barrier of the grid in the repetition prevents that. `repeated`: the block is in a repetition. Then
+/// one that ends after its condition may begin again at once, and only barriers in the condition count for
+/// it.
+void ReplicatedPhases::find_reductions_to_wait_for(const Block& block, bool repeated) {
   for (const Statement& repeat : block.statements) {
     if (repeat.op != Op::repeat) continue;
-    std::size_t waits = 0;
+    const auto waits_in = [&](const Block& body) {
+      return std::ranges::count_if(
+          body.statements, [&](const Statement& s) { return s.op == Op::phase && waits_for_grid(s); });
+    };
+    std::ptrdiff_t of_all = 0;
     for (const Block& body : repeat.bodies) {
-      find_reductions_to_wait_for(body);
-      waits += std::size_t(std::ranges::count_if(
-          body.statements, [&](const Statement& s) { return s.op == Op::phase && waits_for_grid(s); }));
+      find_reductions_to_wait_for(body, true);
+      of_all += waits_in(body);
     }
-    for (const Block& body : repeat.bodies)
+    for (const Block& body : repeat.bodies) {
+      const bool may_be_last = repeated && has_condition(repeat) && &body == &repeat.bodies.front();
+      if ((may_be_last ? waits_in(body) : of_all) >= 2) continue;
       for (const Statement& s : body.statements)
-        if (waits < 2 && s.op == Op::phase && ends_in_reduction(s)) overtaken_.insert(&s);
+        if (s.op == Op::phase && ends_in_reduction(s)) overtaken_.insert(&s);
+    }
   }
 }
 

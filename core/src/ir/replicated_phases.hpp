@@ -70,7 +70,7 @@ class ReplicatedPhases {
   void find_copies(const Task& task);
   void find_entering(const Block& block, std::set<std::uint64_t>& assigned,
                      std::set<std::uint64_t>& entering);
-  void find_reductions_to_wait_for(const Block& block);
+  void find_reductions_to_wait_for(const Block& block, bool repeated);
   bool reads_shared_values(const Block& block) const;
   bool waits_for_grid(const Statement& phase) const;
   std::uint32_t count_barriers(const Block& block) const;

@@ -39,7 +39,8 @@ class Body {
     const bool any =
         std::any_of(s.operands.begin(), s.operands.end(), [&](ir::ValueId v) { return varies(v); });
     if (s.result != ir::no_value && (any || reads)) varying_.insert(s.result);
-    return s.op == Op::for_ ? visit(s.bodies.at(0)) : straight_cost(s).has_value();
+    // Threads whose loops have other bounds leave them at other times.
+    return s.op == Op::for_ ? !any && visit(s.bodies.at(0)) : straight_cost(s).has_value();
   }
 
   std::set<ir::ValueId> varying_;
