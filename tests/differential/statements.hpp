@@ -71,6 +71,7 @@ class RandomStatements : protected RandomOperations {
   ValueId within(Block& out, ValueId a, ValueId count);
   ValueId extent(Block& out, std::uint32_t parameter, std::size_t dimension);
   ValueId invariant_division(Block& out);
+  ValueId narrow_arithmetic(Block& out, ScalarType type);
   ValueId digest(Block& out, ScalarType type);
   ValueId without_nan(Block& out, ValueId id, ScalarType type);
   // statements

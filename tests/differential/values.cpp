@@ -91,13 +91,62 @@ ValueId RandomStatements::edge_constant(Block& out, ScalarType type) {
   } else {
     const std::uint64_t all = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
     const std::uint64_t top = std::uint64_t{1} << (width - 1);
-    const std::uint64_t edges[] = {0, 1, all, top, top - 1, width - 1, width, all - 1, 2};
+    const std::uint64_t edges[] = {0,     1,       all, top,  top - 1, width - 1,
+                                   width, all - 1, 2,   0xff, 0xffff,  0xff'ffff};
     s.immediate = edges[c_.below(std::size(edges))] & all;
   }
   return emit(out, std::move(s));
 }
 
+// Sums of products whose factors have few bits, and counts of bits of shifted narrow numbers. GPUs have
+// instructions for them, which LLVM also chose for others (tests/evidence/amdgpu-compiler.md).
+ValueId RandomStatements::narrow_arithmetic(Block& out, ScalarType type) {
+  static constexpr ScalarType narrow[] = {ScalarType::i8, ScalarType::u8, ScalarType::i16, ScalarType::u16};
+  static constexpr std::uint64_t masks[] = {7, 0xff, 0xffff, 0x7f'ffff, 0xff'ffff, 0xffff'ffff};
+  static constexpr std::uint64_t others[] = {1, 4, 8, 16, 24, 31, 77, 0xff};
+  static constexpr Op counts[] = {Op::clz, Op::ctz, Op::popcount};
+  static constexpr Op joins[] = {Op::bit_and, Op::bit_or, Op::bit_xor, Op::shr, Op::shl, Op::sub};
+  const std::size_t visible = values_.size();
+  const auto constant = [&](ScalarType of, std::uint64_t bits) {
+    Statement s = make(Op::constant, of);
+    s.immediate = bits & (~std::uint64_t{0} >> (64 - 8 * size_of(of)));
+    return emit(out, std::move(s));
+  };
+  const auto cast = [&](ScalarType to, ValueId id) {
+    with_result(out, Op::cast, to, {id});
+    return values_.back().id;
+  };
+  const bool masked = c_.chance(2);
+  const ScalarType small = narrow[c_.below(std::size(narrow))];
+  const auto factor = [&] {
+    const ValueId any = value(out, type);
+    if (!masked) return cast(type, cast(small, any));
+    return binary(out, Op::bit_and, type, any, constant(type, masks[c_.below(std::size(masks))]));
+  };
+  const auto product = [&] {
+    const ValueId a = factor(), b = factor();
+    return binary(out, Op::mul, type, a, b);
+  };
+  ValueId result = ir::no_value;
+  if (c_.chance(4)) {
+    const ValueId number = cast(small, value(out, type));
+    const ValueId shifted = binary(out, Op::shr, small, number, constant(small, c_.chance(2) ? 8 : 4));
+    with_result(out, counts[c_.below(std::size(counts))], small, {shifted});
+    result = cast(type, values_.back().id);
+  } else {
+    const ValueId left = c_.chance(2) ? product() : value(out, type);
+    result = product();
+    if (c_.chance(2))
+      result = binary(out, joins[c_.below(std::size(joins))], type, result,
+                      constant(type, others[c_.below(std::size(others))]));
+    result = binary(out, Op::add, type, left, result);
+  }
+  values_.resize(visible);
+  return result;
+}
+
 ValueId RandomStatements::operand(Block& out, ScalarType type) {
+  if (is_integer(type) && c_.chance(16)) return narrow_arithmetic(out, type);
   return c_.chance(8) ? edge_constant(out, type) : value(out, type);
 }
 

@@ -177,6 +177,95 @@ TEST(Arithmetic, HalvesAreComputedAsFloat) {
   EXPECT_EQ(static_cast<float>(x.to_host()[0]), 1.0f);
 }
 
+/// Numbers of all sizes, whose high bits matter to nothing but a mistake.
+template <class T>
+std::vector<T> scattered(std::size_t count, std::uint64_t factor) {
+  std::vector<T> numbers;
+  for (std::size_t i = 1; i <= count; ++i) numbers.push_back(static_cast<T>(i * factor));
+  return numbers;
+}
+
+// Instructions of AMD GPUs that LLVM chose for other sums (tests/evidence/amdgpu-compiler.md).
+TEST(Arithmetic, SumsOfMaskedProducts) {
+  const Kernel kernel{"masked",
+                      [](View<const std::int64_t> x, View<const std::int64_t> z, View<std::int64_t, 2> y) {
+                        range_for(x.size(), [&](Index i) {
+                          const Value<std::int64_t> a = x[i], b = z[i];
+                          y(i, 0) = b + (a & 0xffffff) * (b & 7);
+                          y(i, 1) = b + (a & 0xffffff) * (b & 0xffffff);
+                          y(i, 2) = b + ((a << 44) >> 44) * ((b << 60) >> 60);
+                        });
+                      }};
+  const auto hx = scattered<std::int64_t>(300, 0x9e3779b97f4a7c15),
+             hz = scattered<std::int64_t>(300, 0xd1342543de82ef95);
+  auto x = upload(hx), z = upload(hz);
+  auto y = tested().array<std::int64_t>(300, 3);
+  kernel(x, z, y);
+  const std::vector<std::int64_t> found = y.to_host();
+  for (std::size_t i = 0; i < hx.size(); ++i) {
+    const auto a = static_cast<std::uint64_t>(hx[i]), b = static_cast<std::uint64_t>(hz[i]);
+    const auto narrow = [](std::uint64_t v, int bits) {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(v << bits) >> bits);
+    };
+    const std::uint64_t expected[] = {b + (a & 0xffffff) * (b & 7), b + (a & 0xffffff) * (b & 0xffffff),
+                                      b + narrow(a, 44) * narrow(b, 60)};
+    for (std::size_t k = 0; k < 3; ++k)
+      ASSERT_EQ(found[3 * i + k], static_cast<std::int64_t>(expected[k]))
+          << "sum " << k << " of element " << i;
+  }
+}
+
+TEST(Arithmetic, SumsOfProductsOfBytes) {
+  using U8 = std::uint8_t;
+  using I8 = std::int8_t;
+  const Kernel bytes{"bytes", [](View<const U8> a, View<U8, 2> y) {
+                       range_for(y.extent(0), [&](Index i) {
+                         const Value<U8> p = a[4 * i] * a[4 * i + 1], q = a[4 * i + 2] * a[4 * i + 3];
+                         y(i, 0) = p + (q & U8(31));
+                         y(i, 1) = p + (q | U8(31));
+                         y(i, 2) = p + (q >> U8(3));
+                       });
+                     }};
+  const Kernel wide{"wide", [](View<const I8> a, View<std::int32_t> y) {
+                      range_for(y.size(), [&](Index i) {
+                        const auto wide = [&](int k) { return cast<std::int32_t>(a[4 * i + k]); };
+                        y[i] = wide(0) * wide(1) + ((wide(2) * wide(3)) ^ 77);
+                      });
+                    }};
+  const auto hu = scattered<U8>(1024, 73);
+  const auto hi = scattered<I8>(1024, 109);
+  auto u = upload(hu);
+  auto s = upload(hi);
+  auto y = tested().array<U8>(256, 3);
+  auto w = tested().array<std::int32_t>(256);
+  bytes(u, y);
+  wide(s, w);
+  const std::vector<U8> found = y.to_host();
+  const std::vector<std::int32_t> found_wide = w.to_host();
+  for (std::size_t i = 0; i < 256; ++i) {
+    const U8 p = static_cast<U8>(hu[4 * i] * hu[4 * i + 1]),
+             q = static_cast<U8>(hu[4 * i + 2] * hu[4 * i + 3]);
+    EXPECT_EQ(found[3 * i], static_cast<U8>(p + (q & 31))) << i;
+    EXPECT_EQ(found[3 * i + 1], static_cast<U8>(p + (q | 31))) << i;
+    EXPECT_EQ(found[3 * i + 2], static_cast<U8>(p + (q >> 3))) << i;
+    EXPECT_EQ(found_wide[i], hi[4 * i] * hi[4 * i + 1] + ((hi[4 * i + 2] * hi[4 * i + 3]) ^ 77)) << i;
+  }
+}
+
+TEST(Arithmetic, LeadingZerosOfShiftedNarrowNumbers) {
+  const Kernel kernel{"zeros", [](View<const std::int16_t> x, View<std::uint32_t> y) {
+                        range_for(x.size(),
+                                  [&](Index i) { y[i] = cast<std::uint32_t>(clz(x[i] >> std::int16_t(8))); });
+                      }};
+  const auto hx = scattered<std::int16_t>(256, 4099);
+  auto x = upload(hx);
+  auto y = tested().array<std::uint32_t>(256);
+  kernel(x, y);
+  const std::vector<std::uint32_t> found = y.to_host();
+  for (std::size_t i = 0; i < hx.size(); ++i)
+    EXPECT_EQ(found[i], std::countl_zero(static_cast<std::uint16_t>(hx[i] >> 8))) << hx[i];
+}
+
 TEST(Arithmetic, FunctionsOfTheMathLibrary) {
   const Kernel kernel{"functions", [](View<double> out, Value<double> a) {
                         out[0] = sin(a);

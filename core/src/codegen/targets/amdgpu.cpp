@@ -98,6 +98,10 @@ class AmdgpuModel final : public GpuModel {
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
     exchange_ = generation < 10 ? 64 : 32;
     if (generation >= 10) add_feature(features_, wave_ == 64 ? "+wavefrontsize64" : "+wavefrontsize32");
+    // LLVM 22.1.8 makes a sum of products of bytes, which is an addition of them, also of a product and the
+    // AND, OR, XOR or shift of another one (tests/evidence/amdgpu-compiler.md).
+    for (const char* sums_of_products : {"-dot1-insts", "-dot7-insts", "-dot8-insts"})
+      add_feature(features_, sums_of_products);
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
