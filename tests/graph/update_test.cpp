@@ -197,5 +197,26 @@ TEST(UpdatedGraph, UpdatesOnlyChangedNodes) {
   EXPECT_THAT(x.to_host(stream), Each(104));
 }
 
+// Without aliases the draws are overwritten before anything reads them, so the recorded loops have none.
+TEST_P(Updates, ToOneArrayTwiceNeedRandomNumbersThatTheRecordedLoopsDidNot) {
+  const Kernel noise{"noise", [](View<float> x, View<float> y, View<float> z) {
+                       range_for(x.size(), [&](Index i) { x[i] = random<float>(); });
+                       range_for(x.size(), [&](Index i) { z[i] = y[i]; });
+                       range_for(x.size(), [&](Index i) { x[i] = y[i] + 1.0f; });
+                     }};
+  auto x = filled<float>(100, 0), y = filled<float>(100, 2), z = filled<float>(100, 0);
+  GraphBuilder builder(device);
+  const auto node = builder.launch(noise, x, y, z);
+  Graph graph = builder.build();
+  graph.launch(stream);
+  EXPECT_THAT(z.to_host(stream), Each(2.0f));
+  graph.update(node, x, x, z);
+  graph.launch(stream);
+  const std::vector<float> first = z.to_host(stream);
+  EXPECT_THAT(first, Each(testing::AllOf(testing::Ge(0.0f), testing::Lt(1.0f))));
+  graph.launch(stream);
+  EXPECT_NE(z.to_host(stream), first);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -172,5 +172,23 @@ TEST(Random, OfANumberedElementDoesNotDependOnTheIteration) {
   EXPECT_EQ(normal_piece.to_host(stream), normals.slice(50, 80).to_host(stream));
 }
 
+// In the first launch, merged loops overwrite the draws before anything reads them.
+TEST(Random, ALaunchTakesItsNumberWhateverItsDrawsAreFor) {
+  const auto second_launch = [](bool fusion) {
+    const Kernel noise{"numbered",
+                       [](View<float> x, View<float> y, View<float> z) {
+                         range_for(x.size(), [&](Index i) { x[i] = random<float>(); });
+                         range_for(x.size(), [&](Index i) { z[i] = y[i]; });
+                         range_for(x.size(), [&](Index i) { x[i] = y[i] + 1.0f; });
+                       },
+                       {.fusion = fusion}};
+    auto x = upload(ramp<float>(100)), y = upload(ramp<float>(100)), z = upload(ramp<float>(100));
+    noise(x, y, z);
+    noise(x, x, z);
+    return z.to_host();
+  };
+  EXPECT_EQ(second_launch(true), second_launch(false));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -57,7 +57,8 @@ CallNumbers GraphState::record(GraphCall call) {
     const passes::Plan& plan = program->plan();
     program->scratch_offset = scratch_bytes;
     bytes = (plan.scratch_bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
-    keyed_call = plan.uses_launch_key;
+    // Variants for other facts may draw numbers that this one does not need.
+    keyed_call = program->program.state()->plan->uses_launch_key;
     recorded = plan.uses_error_record;
     prints = plan.prints;
     if (may_cooperate(*program->program.state(), device)) {

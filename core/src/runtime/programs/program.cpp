@@ -220,7 +220,8 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
     values.prints = &buffer;
     values.launch_number = buffer.launches.fetch_add(1, std::memory_order_relaxed);
   }
-  if (plan.uses_launch_key) values.key = next_launch_key(program, options);
+  // Not of the variant, because merging may have removed the draws.
+  if (program.plan->uses_launch_key) values.key = next_launch_key(program, options);
 
   if (!returns) return run_tasks(program, compiled, stream, values, options.mode);
   // The copy of the record must hold no failure of a later launch.
