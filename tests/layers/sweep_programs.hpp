@@ -23,6 +23,9 @@ void kernels_over_streams(const Device& device);
 void kernels_as_graphs(const Device& device);
 void recorded_graphs(const Device& device);
 void profiles(const Device& device);
+/// Copies and launches that read or write memory of the program, which frees it as soon as they throw. In a
+/// file of its own, which needs the core's headers.
+void memory_of_the_caller(const Device& device);
 /// Needs a second device, "cpu:1".
 void peers(const Device& first);
 

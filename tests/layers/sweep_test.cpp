@@ -144,6 +144,7 @@ struct Program {
   bool dear = false;     ///< a run takes long
   bool asserts = false;  ///< it fails an assert on the device, and may end before the assert is reported
   bool peers = false;    ///< it uses a second device
+  bool copies_strided = false;  ///< the kernels for that stay loaded
 };
 void PrintTo(const Program& program, std::ostream* out) {
   *out << program.name;
@@ -180,6 +181,7 @@ class Sweeper {
       run();
       settle_all();
     }
+    if (program_.copies_strided) kept_.modules = seen_by(checks_).modules - known().modules;
     faults_.configure("");
     run();
     std::map<std::string, std::uint64_t> calls;
@@ -286,13 +288,15 @@ std::string name_of(const ::testing::TestParamInfo<Program>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, Sweep,
-    ::testing::Values(Program{"arrays", arrays}, Program{"streams_and_events", streams_and_events},
-                      Program{"memory_of_many_streams", memory_of_many_streams},
-                      Program{"ready_kernels", ready_kernels}, Program{"task_lists", task_lists},
-                      Program{"recorded_graphs", recorded_graphs}, Program{"profiles", profiles},
-                      Program{"kernels_over_streams", kernels_over_streams},
-                      Program{"kernels_as_graphs", kernels_as_graphs},
-                      Program{.name = "peers", .run = peers, .peers = true}),
+    ::testing::Values(
+        Program{"arrays", arrays}, Program{"streams_and_events", streams_and_events},
+        Program{"memory_of_many_streams", memory_of_many_streams}, Program{"ready_kernels", ready_kernels},
+        Program{"task_lists", task_lists}, Program{"recorded_graphs", recorded_graphs},
+        Program{"profiles", profiles},
+        Program{.name = "memory_of_the_caller", .run = memory_of_the_caller, .copies_strided = true},
+        Program{"kernels_over_streams", kernels_over_streams},
+        Program{"kernels_as_graphs", kernels_as_graphs},
+        Program{.name = "peers", .run = peers, .peers = true}),
     name_of);
 
 /// Examples catch exceptions, print them and return 1.

@@ -102,7 +102,7 @@ class WEIR_API Profile {
   void stop() noexcept;
 
   /// The tasks that have finished, in the order of their submission. Does not wait: synchronize first to get
-  /// all.
+  /// all. Throws the driver's error if it failed to time a task that it ran.
   std::vector<TaskTime> results() const;
 
   /// summarize(results()).

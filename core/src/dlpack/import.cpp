@@ -90,8 +90,12 @@ void copy_components(const StreamRef& on, const AnyArrayView& to, const AnyArray
 AnyArray upload(const StreamRef& on, const Layout& layout, ElementType element, const Deleter& deleter) {
   AnyArray result(on, element, layout.extents);
   if (layout.contiguous) {
-    result.copy_from_bytes_async(on, {reinterpret_cast<const std::byte*>(layout.address), layout.bytes()});
-    on.state()->device.memory.when_unused(deleter);
+    StreamState& stream = *on.state();
+    // After a failure the tensor is the caller's, who may free it, but a copy may have been submitted.
+    stream.device.streams.wait_before_throwing(stream, [&] {
+      result.copy_from_bytes_async(on, {reinterpret_cast<const std::byte*>(layout.address), layout.bytes()});
+      stream.device.memory.when_unused(deleter);
+    });
     return result;
   }
   const auto gathered = std::make_shared<const std::vector<std::byte>>(layout.gathered());
@@ -138,10 +142,12 @@ AnyArray import(const StreamRef& on, const Tensor& tensor, bool read_only, const
   const AnyArray source = borrow(stream, *kind, layout, element, [armed, deleter] {
     if (*armed) deleter();
   });
-  if (layout.adjacent)
-    result.copy_from_array(on, source);
-  else
-    copy_components(on, result, source, layout);
+  stream.device.streams.wait_before_throwing(stream, [&] {  // as for the tensor of a failed upload()
+    if (layout.adjacent)
+      result.copy_from_array(on, source);
+    else
+      copy_components(on, result, source, layout);
+  });
   *armed = true;
   return result;
 }

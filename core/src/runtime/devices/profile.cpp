@@ -3,6 +3,8 @@
 
 #include <weir/profile.hpp>
 
+#include "runtime/errors/thrown_copy.hpp"
+
 namespace weir {
 namespace detail {
 namespace {
@@ -55,15 +57,18 @@ void ProfileState::begin(StreamState& stream, const TaskLabel& label, std::uint6
   record(*start, stream);
 }
 
-void ProfileState::end(StreamState& stream) {
-  EventState* end = device.events.acquire(true);
+void ProfileState::end(StreamState& stream) noexcept {
+  EventState* end = nullptr;
   try {
+    end = device.events.acquire(true);
     record(*end, stream);
   } catch (...) {
-    device.events.release(end);
-    throw;
+    if (end) device.events.release(end);
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::current_exception();
+    return;
   }
-  std::lock_guard lock(mutex);
+  const std::lock_guard lock(mutex);
   tasks.back().end = end;
 }
 
@@ -95,7 +100,8 @@ void Profile::stop() noexcept {
 std::vector<TaskTime> Profile::results() const try {
   std::vector<ProfileState::TimedTask> tasks;
   {
-    std::lock_guard lock(state_->mutex);
+    const std::lock_guard lock(state_->mutex);
+    if (state_->failure) detail::throw_copy(state_->failure);
     tasks = state_->tasks;
   }
   state_->device.streams.flush_all();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -27,7 +28,9 @@ struct ProfileState {
 
   /// Records the beginning and the end of a task on its stream; work submitted in between is the task.
   void begin(StreamState& stream, const TaskLabel& label, std::uint64_t bytes);
-  void end(StreamState& stream);
+  /// Does not throw, because the task is submitted: its caller would take it for one that is not. A failure
+  /// is thrown by Profile::results().
+  void end(StreamState& stream) noexcept;
 
   struct TimedTask {
     const std::string* kernel;
@@ -43,6 +46,7 @@ struct ProfileState {
   ProfileState* previous = nullptr;  ///< the enclosing profile of this thread, of any device
   mutable std::mutex mutex;          ///< shared by the submitting thread and readers
   std::vector<TimedTask> tasks;
+  std::exception_ptr failure;  ///< the first one of end()
 };
 
 /// The innermost profile of this thread.

@@ -276,17 +276,19 @@ void debug_launch(ProgramState& program, const StreamRef& stream, std::span<cons
     checks.show_lines();
     throw_fault(kernel, fault);
   }
-  for (std::size_t p = 0; p < arguments.size(); ++p) {
-    if (!arguments[p].array || !program.parameters[p].written) continue;
-    const interpreter::ArrayArgument& array = machine.arguments().arrays[p];
-    const std::size_t size = arguments[p].array->size_bytes();
-    const auto part_of_memory = [&](const std::vector<std::vector<std::byte>>& memories) {
-      return std::span(memories[array.memory]).subspan(array.offset, size);
-    };
-    copy_changes(stream, *arguments[p].array, part_of_memory(before),
-                 part_of_memory(machine.arguments().memories));
-  }
-  stream.synchronize();  // the copies read the host's memory
+  state.device.streams.wait_before_throwing(state, [&] {  // the copies read the host's memory
+    for (std::size_t p = 0; p < arguments.size(); ++p) {
+      if (!arguments[p].array || !program.parameters[p].written) continue;
+      const interpreter::ArrayArgument& array = machine.arguments().arrays[p];
+      const std::size_t size = arguments[p].array->size_bytes();
+      const auto part_of_memory = [&](const std::vector<std::vector<std::byte>>& memories) {
+        return std::span(memories[array.memory]).subspan(array.offset, size);
+      };
+      copy_changes(stream, *arguments[p].array, part_of_memory(before),
+                   part_of_memory(machine.arguments().memories));
+    }
+    stream.synchronize();
+  });
   one_step.reset();      // a program's function for printed lines may launch on any stream
   checks.show_lines();
 }

@@ -83,7 +83,9 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   if (strided_) {
     const AnyArray between = contiguous_like(on, *this);
     between.copy_from_bytes_async(on, source);
-    return detail::copy_strided(on, *this, between);
+    // After a failure the caller may free its memory.
+    return stream.device.streams.wait_before_throwing(stream,
+                                                      [&] { detail::copy_strided(on, *this, between); });
   }
   if (source.empty()) return;
   MemoryBlock& block = detail::use_on(*this, stream, array_word);
