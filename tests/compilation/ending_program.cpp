@@ -84,8 +84,10 @@ int end_while_prepared(int wait_us) {
 int end_while_stuck() {
   const Device device = open("cpu");
   const Kernel stuck{"pause", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); }};
-  (void)stuck.prepare(device);
+  for (int i = 0; i < 2; ++i)
+    (void)stuck.prepare(device);  // the second thread waits for the first one's code
   while (access(getenv("WEIR_TEST_BEGUN"), F_OK) != 0) usleep(1000);
+  usleep(50'000);
   return 0;
 }
 

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
+#include <weir/kernel.hpp>
+#include <weir/on_print.hpp>
 
 #include "support/forked_beside.hpp"
 #include "support/kernels.hpp"
@@ -72,6 +77,53 @@ TEST(Fork, TheChildDoesNotWaitForLocksOfAnotherThread) {
   EXPECT_EQ(errors, refused);
   EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent continues
 }
+
+#ifndef WEIR_SANITIZED  // their heaps do not survive a fork beside threads that allocate
+TEST(Fork, TheChildFindsTheTablesOfTheProcessFree) {
+  const Device device = open_real();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<float>(stream, 1);
+  x.fill(stream, 1.0f);
+  const auto checked = [](const char* name) {
+    return Kernel{
+        name, [](View<float> x) { range_for(x.size(), [&](Index i) { assert_(x[i] > 0.0f, "positive"); }); }};
+  };
+  std::optional mine(checked("mine"));
+  (*mine)(stream, x);
+  stream.synchronize();
+  const Kernel talks{"talks", [](View<float> x) { print("{}", x[0]); }};
+  on_print([](std::string_view) {});
+  std::atomic<bool> ends{false};
+  const auto forever = [&](const std::function<void()>& act) {
+    return std::jthread([&ends, act] {
+      while (!ends) act();
+    });
+  };
+  {
+    const std::jthread acting[] = {forever([] { (void)open_real(); }),
+                                   forever([&] { (void)checked("built"); }), forever([&] {
+                                     for (int i = 0; i < 50; ++i) talks(stream, x);
+                                     stream.synchronize();
+                                   })};
+    for (int forks = 0; forks < 150 && !HasFailure(); ++forks) {
+      const std::string text = report_of_child(20, [&](const auto& report) {
+        try {
+          (void)open_real();
+          (void)device.create_stream();
+        } catch (const Error&) {
+        }
+        (void)checked("of the child");
+        mine.reset();
+        on_print({});
+        report("done");
+      });
+      EXPECT_EQ(text, "done") << "fork " << forks;
+    }
+    ends = true;
+  }
+  on_print({});
+}
+#endif
 
 }  // namespace
 }  // namespace weir::test

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -252,6 +253,33 @@ TEST(Prepare, AForkedChildDoesNotWaitForIt) {
       [&] { loads.release(); });
   EXPECT_EQ(text, "refused\nrefused\nrefused\nnot ready\n");
   preparation.wait();
+}
+
+// proves R6
+TEST(Prepare, AForkedChildDestroysAKernelForWhichTheParentWaits) {
+  const Device device = Watch::open();
+  std::optional add(add_kernel());
+  const Stream first = device.create_stream(), second = device.create_stream();
+  const auto x = device.array<std::int32_t>(first, 100), y = device.array<std::int32_t>(second, 100);
+  x.fill(first, 1);
+  y.fill(second, 1);
+  HeldLoads loads;
+  std::thread compiles([&] { (*add)(first, x, 1); });
+  loads.wait_for(1);
+  std::thread waits([&] { (*add)(second, y, 1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::string text = report_of_child(
+      60,
+      [&](const auto& report) {
+        add.reset();
+        report("destroyed");
+      },
+      [&] { loads.release(); });
+  EXPECT_EQ(text, "destroyed");
+  compiles.join();
+  waits.join();
+  EXPECT_THAT(x.to_host(first), Each(2));
+  EXPECT_THAT(y.to_host(second), Each(2));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "foreign_text.hpp"
+#include "runtime/process_tables.hpp"
 #include "runtime/programs/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
 
@@ -29,12 +30,10 @@ namespace {
 // State that lives as long as the process. Never destroyed, so that the program's static objects may be
 // destroyed in any order.
 struct Runtime {
-  std::mutex mutex;  // taken when a device is first used
   std::map<std::pair<const GpuDriver*, std::uint32_t>, DeviceState*> devices;
   std::array<std::atomic<DeviceState*>, max_devices> by_number{};
   std::uint32_t count = 0;
 
-  std::mutex names_mutex;  // taken when kernels are looked up
   std::set<std::string, std::less<>> names;
   std::set<KernelOrigin> origins;
 
@@ -186,7 +185,7 @@ void DeviceState::throw_forked() const {
 
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
   Runtime& r = runtime();
-  std::lock_guard lock(r.mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::devices));
   DeviceState*& state = r.devices[{&driver, index}];
   if (state) return *state;
   if (r.count == max_devices)
@@ -229,8 +228,7 @@ std::vector<const KernelOrigin*> DeviceState::running_kernels() {
 }
 
 void keep_reachable(void* object) noexcept {
-  static constinit std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::kept));
   try {
     static auto& objects = *new std::vector<void*>;
     objects.push_back(object);
@@ -240,7 +238,7 @@ void keep_reachable(void* object) noexcept {
 
 const std::string* intern(std::string_view text) {
   Runtime& r = runtime();
-  std::lock_guard lock(r.names_mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::names));
   return &*r.names.emplace(text).first;
 }
 
@@ -282,7 +280,7 @@ namespace weir {
 
 const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file, std::uint32_t line) {
   detail::Runtime& r = detail::runtime();
-  std::lock_guard lock(r.names_mutex);
+  const std::lock_guard lock(detail::mutex_of(detail::ProcessTable::names));
   return &*r.origins.emplace(std::string(kernel), std::string(file), line).first;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/devices/device_state.hpp"
+#include "runtime/process_tables.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
@@ -22,7 +23,6 @@ struct Sites {
 };
 
 struct SiteTable {
-  std::mutex mutex;  // taken when kernels are loaded and when one fails
   std::uint32_t next = 1;
   std::map<std::uint32_t, Sites> by_first;
   std::deque<std::uint32_t> forgotten;  // oldest first
@@ -38,7 +38,7 @@ constexpr std::size_t forgotten_kept = 256;
 /// The source that describes `site`, or null, and the first of its sites.
 std::pair<std::shared_ptr<const FailureSource>, std::uint32_t> source_of(std::uint32_t site) {
   SiteTable& table = site_table();
-  std::lock_guard lock(table.mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::failure_sites));
   auto found = table.by_first.upper_bound(site);
   if (found == table.by_first.begin()) return {};
   --found;
@@ -159,7 +159,7 @@ StreamRecord& replace_reported(StreamState& stream, StreamRecords& records) {
 
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source) {
   SiteTable& table = site_table();
-  std::lock_guard lock(table.mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::failure_sites));
   const std::uint32_t first = table.next;
   if (count > ~first)
     throw Error(ErrorCode::system,
@@ -172,7 +172,7 @@ std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const 
 
 void forget_failure_sites(std::uint32_t first) noexcept {
   SiteTable& table = site_table();
-  std::lock_guard lock(table.mutex);
+  const std::lock_guard lock(mutex_of(ProcessTable::failure_sites));
   try {
     table.forgotten.push_back(first);
   } catch (...) {

@@ -8,6 +8,7 @@
 #include <weir/on_print.hpp>
 
 #include "runtime/devices/device_state.hpp"
+#include "runtime/process_tables.hpp"
 
 namespace weir {
 namespace detail {
@@ -16,7 +17,6 @@ namespace {
 using Receiver = std::function<void(std::string_view)>;
 
 struct Output {
-  std::mutex mutex;  // not held while lines are passed on, so that a receiver may call on_print
   std::shared_ptr<const Receiver> receiver;
 };
 
@@ -31,7 +31,8 @@ void output_lines(std::span<const std::string> lines) {
   std::shared_ptr<const Receiver> receiver;
   {
     Output& output = print_output();
-    const std::lock_guard lock(output.mutex);
+    // Not held while lines are passed on, so that a receiver may call on_print.
+    const std::lock_guard lock(mutex_of(ProcessTable::print_output));
     receiver = output.receiver;
   }
   if (receiver && process_is_exiting()) return;  // its objects may be gone
@@ -54,7 +55,7 @@ void on_print(std::function<void(std::string_view line)> receive) try {
   std::shared_ptr<const detail::Receiver> receiver;
   if (receive) receiver = std::make_shared<const detail::Receiver>(std::move(receive));
   detail::Output& output = detail::print_output();
-  const std::lock_guard lock(output.mutex);
+  const std::lock_guard lock(detail::mutex_of(detail::ProcessTable::print_output));
   output.receiver.swap(receiver);
 } catch (...) {
   detail::rethrow_as_error();

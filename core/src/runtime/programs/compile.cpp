@@ -380,7 +380,12 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 const DeviceProgram& wait_for(const RunningCompilation& running, std::condition_variable& ended,
                               std::unique_lock<std::mutex>& lock,
                               const std::atomic<const DeviceProgram*>& slot) {
-  ended.wait(lock, [&] { return running.ended; });
+  if (!running.ended) {
+    leave_driver();  // the end of the process does not wait for another thread's code generator
+    ended.wait(lock, [&] { return running.ended; });
+    lock.unlock();
+    return_to_driver();
+  }
   if (running.error) throw_copy(running.error);
   return *slot.load(std::memory_order_acquire);
 }
@@ -434,8 +439,12 @@ ProgramState::~ProgramState() {
   for (const PlacedProgram* next = placed.load(std::memory_order_relaxed); next;)
     delete std::exchange(next, next->next);
   for (const auto& slot : compiled) {
-    const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
+    std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
+    if (!variants->running.empty()) {  // of the parent of a fork: its waiting threads will not wake up here
+      keep_reachable(variants.release());
+      continue;
+    }
     for (const auto& variant : variants->by_variant) delete variant.load(std::memory_order_relaxed);
   }
 }
