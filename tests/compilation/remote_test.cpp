@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "compilation/remote_compiler.hpp"
+#include "compilation/workers.hpp"
 #include "helper_processes.hpp"
 #include "ir/printer.hpp"
 #include "kernels.hpp"
@@ -443,6 +445,31 @@ TEST(GeneratorPolicy, CompilesInTheProgramsProcessOnRequest) {
                 (void)compilation::make_generator_policy({{}, {}, {}, "here"});
               }).what(),
               HasSubstr("WEIR_CODEGEN is 'here'; expected helper"));
+}
+
+// Each thread that was woken for room and cannot use it leaves the room to the next one.
+TEST(Workers, AThreadThatGetsNoWorkerWakesTheNextOne) {
+  compilation::Workers workers(compilation::current_generator_policy());
+  const unsigned most = std::clamp(std::thread::hardware_concurrency(), 2u, 64u);
+  std::vector<compilation::Worker> busy;
+  for (unsigned i = 0; i < most; ++i) busy.push_back(workers.take());
+  std::vector<std::future<void>> waiting;
+  for (int i = 0; i < 3; ++i)
+    waiting.push_back(std::async(std::launch::async, [&] { (void)workers.take(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  workers.give_up();
+  bool ended = true;
+  for (std::future<void>& one : waiting)
+    ended &= one.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(ended) << "one worker was given up while three threads waited, and no new one could start";
+  if (!ended)
+    for (std::size_t i = 0; i < waiting.size(); ++i) workers.give_up();
+  for (std::future<void>& one : waiting) EXPECT_THROW(one.get(), Error);
 }
 
 }  // namespace

@@ -32,9 +32,15 @@ Worker Workers::take() {
     return worker;
   }
   // Called under the lock, because other threads would otherwise start the same process.
-  Worker worker = make_worker();
-  ++busy_;
-  return worker;
+  try {
+    Worker worker = make_worker();
+    ++busy_;
+    return worker;
+  } catch (...) {
+    lock.unlock();
+    returned_.notify_one();  // the room that this thread was woken for
+    throw;
+  }
 }
 
 Worker Workers::make_worker() {

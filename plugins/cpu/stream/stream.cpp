@@ -9,6 +9,7 @@
 #include "memory.hpp"
 #include "stream/callbacks.hpp"
 #include "stream/event.hpp"
+#include "stream/futex.hpp"
 
 namespace weir::cpu {
 
@@ -99,7 +100,8 @@ weir_result stream_destroy(weir_stream handle, weir_status* status) {
       stream.abandoned = stream.state != Stream::State::idle;
       if (stream.abandoned) return;
     }
-    unfinished.fetch_sub(1, std::memory_order_relaxed);
+    // The last close may have seen this count.
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_all(unfinished);
     stream.drop_reference();
   });
 }
