@@ -182,5 +182,26 @@ TEST(PrintedLines, TheEnvironmentSetsTheNumberOfBytes) {
               AllOf(HasSubstr("WEIR_PRINT_BYTES"), HasSubstr("4K to 4G")));
 }
 
+// A debugged launch waits inside of one step of its stream. A thread that shows lines submits to the stream.
+TEST(PrintedLines, AreShownBesideDebuggedLaunchesOnTheirStream) {
+  TakenLines taken;
+  const Stream stream = tested().create_stream();
+  const Kernel talk{"talk", [](View<float> x) { print("{} elements", x.size()); }};
+  const Kernel step{"step", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1.0f; }); }};
+  step.program().debug(true);
+  const auto x = tested().array<float>(stream, 3), y = tested().array<float>(stream, 1);
+  x.fill(stream, 0.0f);
+  constexpr int rounds = 1500;
+  std::atomic<bool> ends{false};
+  std::jthread talking([&] {
+    for (; !ends; stream.synchronize()) talk(stream, y);
+  });
+  for (int i = 0; i < rounds; ++i) step(stream, x);
+  ends = true;
+  talking.join();
+  EXPECT_THAT(x.to_host(stream), testing::Each(static_cast<float>(rounds)));
+  EXPECT_THAT(taken.take(), testing::Each(HasSubstr("elements")));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -85,7 +85,8 @@ void for_each_task(HostRepeats repeats, Visit&& visit) {
 }
 
 /// The counts of a launch's repeats, in the order in which it begins them, and the number of its tasks with
-/// all repetitions. Launches with equal counts are equal lists of tasks.
+/// all repetitions. Launches with equal counts are equal lists of tasks. Of more than max_repeated_nodes
+/// tasks or repeats, of which no graph is made: no counts, and one task more than that.
 struct RepeatCounts {
   std::vector<std::int64_t> counts;
   std::size_t tasks = 0;

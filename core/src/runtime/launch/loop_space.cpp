@@ -6,6 +6,7 @@
 #include <utility>
 #include <weir/sdk/floating_point.hpp>
 
+#include "runtime/launch/driver_graph.hpp"
 #include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
@@ -37,13 +38,17 @@ bool fits_i32(std::int64_t v) noexcept {
 
 /// Counts tasks and repetitions, for walk().
 struct RepetitionCounter : HostRepeats {
+  struct TooMany {};
   RepeatCounts found;
 
   std::int64_t repetitions(std::size_t number) {
+    if (found.counts.size() > max_repeated_nodes) throw TooMany{};
     return found.counts.emplace_back(HostRepeats::repetitions(number));
   }
   void fork(std::uint32_t) const noexcept {}
-  void task(std::size_t, std::uint32_t) noexcept { ++found.tasks; }
+  void task(std::size_t, std::uint32_t) {
+    if (++found.tasks > max_repeated_nodes) throw TooMany{};
+  }
   void join() const noexcept {}
 };
 
@@ -56,7 +61,11 @@ std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRep
 
 RepeatCounts count_repetitions(const DeviceProgram& compiled, LaunchValues& values) {
   RepetitionCounter counter{{&compiled, &values}, {}};
-  walk(std::span<const PlacedTask>(compiled.placed), 0, counter, counter.tasks());
+  try {
+    walk(std::span<const PlacedTask>(compiled.placed), 0, counter, counter.tasks());
+  } catch (const RepetitionCounter::TooMany&) {
+    return {{}, max_repeated_nodes + 1};
+  }
   return std::move(counter.found);
 }
 

@@ -79,11 +79,13 @@ std::vector<std::byte> take(StreamState& stream, const PrintBuffer& buffer, std:
   return copy;
 }
 
-/// Takes the contents; for a stream that accepts no work any more.
+/// Takes the contents while no work of the stream is in flight.
 std::vector<std::byte> take_in_place(PrintBuffer& buffer) {
   ir::PrintHeader* header = buffer.header();
   const auto* bytes = reinterpret_cast<const std::byte*>(header);
-  std::vector<std::byte> copy(bytes, bytes + buffer.bytes);
+  const std::uint32_t words =
+      std::min(std::atomic_ref(header->claimed).load(std::memory_order_acquire), header->capacity);
+  std::vector<std::byte> copy(bytes, bytes + ir::print_header_bytes + std::size_t{8} * words);
   std::atomic_ref(header->claimed).store(0, std::memory_order_release);
   std::atomic_ref(header->lost).store(0, std::memory_order_release);
   return copy;
@@ -92,6 +94,13 @@ std::vector<std::byte> take_in_place(PrintBuffer& buffer) {
 std::vector<std::byte> take(StreamState& stream, PrintBuffer& buffer) {
   try {
     const StreamPin pinned(stream);
+    if (buffer.header()) {  // most streams are idle after the wait; then little of a large buffer is read
+      const Submission submission(stream);
+      const bool idle = stream.device.query(nullptr, "query a stream", [&](weir_status* status) {
+        return stream.device.table().stream_query(stream.stream, status);
+      });
+      if (idle) return take_in_place(buffer);
+    }
     return take(stream, buffer, buffer.bytes);
   } catch (...) {  // a destroyed stream, or a failed device
     if (!buffer.header()) throw;
@@ -103,7 +112,9 @@ std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, std::uint
   ir::PrintHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   lost = header.lost;
-  const std::uint32_t end = std::min(header.claimed, header.capacity);
+  const std::uint64_t held = (bytes.size() - ir::print_header_bytes) / 8;
+  const auto end =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(std::min(header.claimed, header.capacity), held));
   const std::byte* words = bytes.data() + ir::print_header_bytes;
   std::vector<Printed> all;
   std::map<std::uint32_t, std::shared_ptr<const PrintSite>> sites;
@@ -172,9 +183,10 @@ void show_taken(const StreamState& stream, PrintBuffer& buffer) {
 
 bool show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
   // If a function of on_print waits for a stream, against its contract, it finds no lines instead of a
-  // deadlock.
+  // deadlock. So does a wait inside of a sequence: the thread that shows lines may wait for its end. A later
+  // wait shows them.
   thread_local bool is_showing = false;
-  if (is_showing) return true;
+  if (is_showing || in_any_sequence()) return true;
   struct Showing {
     Showing() { is_showing = true; }
     ~Showing() { is_showing = false; }

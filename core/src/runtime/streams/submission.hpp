@@ -50,6 +50,10 @@ class SubmissionSequence {
 /// Whether this thread has a SubmissionSequence of the stream open.
 bool in_sequence(const StreamState& stream) noexcept;
 
+/// Whether this thread has a SubmissionSequence of any stream open. It must not wait for other threads then,
+/// because they may wait for the sequence.
+bool in_any_sequence() noexcept;
+
 /// As Submission, for calls that do not take the submission lock, such as waits. Throws Error{invalid} when
 /// the stream is gone.
 class StreamPin {
