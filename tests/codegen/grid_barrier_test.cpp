@@ -99,6 +99,21 @@ TEST(GridBarrier, OfNvidiaGpusFencesBeforeAndAfterTheWait) {
   EXPECT_GE(code.count("nanosleep"), barriers);
 }
 
+// One thread waits for the other blocks when all of its block have arrived, and all go on after it.
+TEST(GridBarrier, IsBetweenTwoBarriersOfTheBlock) {
+  const Code code = code_of(h200, "llvm");
+  const std::string barrier = "  call void @llvm.nvvm.barrier.cta.sync.all(i32 0)\n";
+  std::size_t before = 0, after = 0;
+  for (std::size_t at = 0; (at = code.text.find("label %grid.first", at)) != std::string::npos; ++at) {
+    const std::size_t begin = code.text.rfind("\n\n", at);
+    before += code.text.substr(begin, at - begin).find(barrier) != std::string::npos;
+  }
+  for (std::size_t at = 0; (at = code.text.find("\ngrid.all", at)) != std::string::npos; ++at)
+    after += code.text.substr(at, code.text.find("\n\n", at) - at).find(barrier) != std::string::npos;
+  EXPECT_EQ(before, barriers) << code.text;
+  EXPECT_EQ(after, barriers) << code.text;
+}
+
 TEST(GridBarrier, ElementsThatOtherBlocksWriteAreReadCoherently) {
   // Only @fixed, which the task does not write, goes through the cache of constants.
   const Code code = code_of(h200, "llvm-opt");

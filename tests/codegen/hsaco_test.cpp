@@ -142,6 +142,78 @@ TEST(HsacoEntry, TakesTheArgumentBlockAsItIsPacked) {
   }
 }
 
+TEST(HsacoEntry, IsForBlocksOfTheSizeThatLaunchesUse) {
+  const Request request{std::string(saxpy)};
+  const codegen::Target target{"hsaco", "gfx90a", "", 64, 1024, everything};
+  const auto object = weir_codegen(weir_codegen_abi)->compile(request.kernel, request.tasks, target);
+  EXPECT_THAT(request.assembly(target),
+              HasSubstr(".max_flat_workgroup_size: " + std::to_string(object.entries.at(0).block[0]) + "\n"));
+}
+
+// LLVM may compute anything of a value for which such a promise is wrong.
+TEST(LoweredCode, PromisesNothingOfTheBitsOfIntegers) {
+  for (const std::string& text : corpus()) {
+    const Request request(text);
+    if (request.tasks.empty()) continue;
+    for (const codegen::Target& target :
+         {codegen::Target{"elf-x86_64", "x86-64-v3", "", 1, 1, everything},
+          codegen::Target{"ptx", "sm_90", "", 32, 1024, everything},
+          codegen::Target{"hsaco", "gfx90a", "", 64, 1024, everything},
+          codegen::Target{"spirv-vulkan", "vulkan1.3", "", 8, 1024, everything}}) {
+      std::string code;
+      try {
+        code = weir_codegen(weir_codegen_abi)->emit_text(request.kernel, request.tasks, target, "llvm");
+      } catch (const Error&) {
+        continue;  // not for this target
+      }
+      for (const char* promise :
+           {"zext nneg i1 ", " disjoint ", " exact ", " samesign ", "trunc nuw", "trunc nsw"})
+        EXPECT_EQ(code.find(promise), code.npos) << promise << target.format << "\n" << text;
+    }
+  }
+}
+
+// A compute unit has four SIMD units of 64 lanes, or two of 32, and at most 16 waves in each.
+TEST(HsacoEntry, AsksForTheWavesOfTheThreadsThatAKernelWants) {
+  for (const auto& [processor, threads, waves] :
+       {std::tuple{"gfx90a", 512, 2}, {"gfx90a", 513, 3}, {"gfx1100", 512, 8}, {"gfx1100", 2048, 16}}) {
+    std::string text(saxpy);
+    text.insert(text.find('\n', text.find("kernel ")), " min_resident_threads " + std::to_string(threads));
+    const Request request(text);
+    const std::string code =
+        weir_codegen(weir_codegen_abi)
+            ->emit_text(request.kernel, request.tasks, {"hsaco", processor, "", 0, 1024}, "llvm");
+    EXPECT_THAT(code, HasSubstr("\"amdgpu-waves-per-eu\"=\"" + std::to_string(waves) + "\""))
+        << processor << threads;
+  }
+}
+
+// The loop is in the code twice, with counters of a block and without, and takes 40,000 of at most 65,536
+// bytes.
+TEST(HsacoLocals, OfBothFormsOfALoopThatCountsAreTheSame) {
+  const Request request(R"(weir-ir 1
+kernel "count"
+param @x: array<i64, 1>
+param @bins: array<i32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i32
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $table : i64[5000]
+    %v = load @x[%i] : i64
+    set $table[%v], %i
+    %k = get $table[%i] : i64
+    %old = atomic.add @bins[%k], %one : i32
+  }
+}
+)");
+  const auto object =
+      weir_codegen(weir_codegen_abi)
+          ->compile(request.kernel, request.tasks, {"hsaco", "gfx90a", "", 64, 1024, everything});
+  EXPECT_TRUE(object.entries.at(0).lowering.takes(LoweringPath::private_counters));
+}
+
 /// A processor's atomic additions of floats: the instructions, and whether loops are used too.
 struct Adds {
   const char* cpu;

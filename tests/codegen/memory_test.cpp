@@ -417,6 +417,46 @@ param @b: array<f32, 1>
   }
 }
 
+// The load's index is that of the first store, which only its value shows. LLVM would make one store of both.
+// proves R36
+TEST(InterleavedAccesses, AreNotMovedPastALoadThatMayReadThem) {
+  const Program program = parse_program(R"(weir-ir 1
+kernel "k"
+param @a: array<f32, 1>
+param @x: array<f32, 1>
+param @at: array<i64, 1>
+param @y: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %even = mul %i, %two : i64
+    %odd = add %even, %one : i64
+    %x = load @x[%i] : f32
+    %w = add %x, %x : f32
+    store @a[%even], %w
+    %k = load @at[%i] : i64
+    %u = load @a[%k] : f32
+    store @y[%i], %u
+    store @a[%odd], %x
+  }
+}
+)");
+  for (const std::string processor : {"x86-64-v3", "x86-64-v4"}) {
+    if (processor == "x86-64-v4" && !has_avx512()) continue;
+    constexpr std::size_t n = 100;
+    std::vector<float> a(2 * n, -1), x(n), y(n), expected(n);
+    std::vector<std::int64_t> at(n);
+    for (std::size_t i = 0; i < n; ++i)
+      x[i] = float(i), at[i] = std::int64_t(2 * i), expected[i] = float(2 * i);
+    Code code(program, separate_arrays(processor, ""));
+    code.array("a", a).array("x", x).array("at", at).array("y", y).run();
+    EXPECT_EQ(y, expected) << processor;
+  }
+}
+
 // Rows of one array, as in merged loops: no vector moves past another access, so that LLVM need not look.
 TEST(InterleavedAccesses, OfWholeRowsAreVectors) {
   const Program program = parse_program(R"(weir-ir 1

@@ -135,6 +135,15 @@ TYPED_TEST(ReduceOf, EveryTypeAndKind) {
   EXPECT_EQ(reduce("max"), *std::max_element(x.begin(), x.end()));
 }
 
+// LLVM may compute anything of a sum that wraps although a flag says that it does not.
+TEST(Reduce, SumsOfIntegersMayWrap) {
+  for (const char* type : {"i32", "u32"}) {
+    const std::string text = emit(kernel_of("sum", type), "llvm");
+    EXPECT_NE(text.find(" = add i32 "), text.npos) << text;
+    EXPECT_EQ(text.find("w i32 "), text.npos) << text;
+  }
+}
+
 TEST(Reduce, AnyAndAll) {
   Code any(kernel_of("any", "bool")), all(kernel_of("all", "bool"));
   std::vector<std::uint8_t> x(5000, 0);

@@ -217,6 +217,7 @@ TEST(SpirvModule, ReadsNoBitsOfSignsThatTheDeviceComputes) {
                          "\nstore @x[%i], %r\n}\n}\n";
       const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", features, 32, 1024, everything});
       EXPECT_EQ(signs_read_as_bits(module), 0) << operation << " of " << type;
+      EXPECT_EQ(invalidity(module), "") << operation << " of " << type;
     }
 }
 
@@ -265,7 +266,32 @@ TEST(SpirvModule, TakesBallotsOfSubgroupsWhereTheDeviceHasThem) {
   }
 }
 
+// A launch chooses by a specialisation constant whether it passes the arguments as push constants.
+TEST(SpirvModule, TakesArgumentsFromPushConstantsOfDevicesWithVectors) {
+  constexpr std::uint32_t spec_constant_false = 49;
+  const auto choices = [&](const std::string& features) {
+    return count_of(compile(saxpy, {"spirv-vulkan", "vulkan1.3", features, 32, 1024, everything}),
+                    spec_constant_false);
+  };
+  EXPECT_EQ(choices("+int64,+vectors"), 1);
+  EXPECT_EQ(choices("+int64"), 0);
+}
+
 using Storage = SpirvAccess::Storage;
+
+/// The components that are extracted from loaded vectors.
+std::set<std::uint32_t> extracted_components(const std::vector<std::byte>& module) {
+  constexpr std::uint32_t type_vector = 23, load = 61, extract = 81;
+  const std::vector<std::uint32_t> words = words_of(module);
+  std::set<std::uint32_t> types, vectors, found;
+  for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const std::uint32_t opcode = words[at] & 0xffff;
+    if (opcode == type_vector) types.insert(words[at + 1]);
+    if (opcode == load && types.contains(words[at + 1])) vectors.insert(words[at + 2]);
+    if (opcode == extract && vectors.contains(words[at + 3])) found.insert(words[at + 4]);
+  }
+  return found;
+}
 
 // Vulkan's vectors have at most 4 components.
 TEST(SpirvModule, AccessesAlignedNeighboursAsVectors) {
@@ -287,6 +313,7 @@ TEST(SpirvModule, AccessesAlignedNeighboursAsVectors) {
   for (const auto& [type, components] :
        {std::pair{"f32", 4u}, {"u32", 4u}, {"i64", 2u}, {"f64", 2u}, {"f16", 4u}, {"i16", 4u}, {"u8", 4u}}) {
     const auto aligned = module(type, everything), unknown = module(type, nothing);
+    EXPECT_EQ(extracted_components(aligned).size(), components) << type;
     for (const bool stores : {false, true}) {
       EXPECT_GT(count_accesses(aligned, stores, Storage::device, components), 0) << type << stores;
       for (const std::uint32_t length : {2u, 3u, 4u})

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <future>
+#include <latch>
 #include <thread>
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
@@ -182,6 +184,26 @@ TEST(RunRanksInCode, StartsAsManyThreadsAsAreAskedFor) {
   EXPECT_THAT(thrown_by([] { run_ranks(1025, [] {}); }), HasSubstr("expected 1 to 1024"));
 }
 
+TEST(RunRanksInCode, GroupsOfTwoThreadsAtOnceAreSeparate) {
+  Device device = open("cpu");
+  std::latch begun(4);
+  const auto sum_of = [&](int value) {
+    std::atomic<int> sum{0};
+    run_ranks(2, [&] {
+      begun.arrive_and_wait();
+      const Communicator world = join(std::chrono::minutes(1));
+      const Stream stream = device.create_stream();
+      auto x = device.array_of<int>(stream, std::vector<int>{value});
+      world.all_reduce(stream, x, Reduction::sum);
+      sum += x.to_host(stream)[0];
+    });
+    return sum.load();
+  };
+  auto other = std::async(std::launch::async, [&] { return sum_of(10); });
+  EXPECT_EQ(sum_of(1), 4);
+  EXPECT_EQ(other.get(), 40);
+}
+
 TEST(RunRanksInCode, RefusesAnotherNumberThanTheLaunchers) {
   setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
   const bool known = requested_ranks() == 4;
@@ -286,6 +308,28 @@ TEST(RankFailure, ArraysOfUnequalSizeAreNamed) {
                 }),
                 HasSubstr("rank 1 made all_reduce of 11 elements of "));
   });
+}
+
+TEST(Refused, ArraysThatNoCommunicatorTakes) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto truths = device.array<bool>(stream, 4);
+  auto x = device.array<int>(stream, 10), y = device.array<int>(stream, 5);
+  const auto code_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::system;
+  };
+  EXPECT_EQ(code_of([&] { world.all_reduce(stream, truths, Reduction::sum); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { world.all_reduce(stream, x, static_cast<Reduction>(4)); }), ErrorCode::invalid);
+  EXPECT_EQ(code_of([&] { world.all_gather(stream, x, y); }), ErrorCode::invalid);
+  const auto strided = x.slice(std::size_t{0}, 0, 10, 2);
+  EXPECT_EQ(code_of([&] { world.all_reduce(stream, strided, Reduction::sum); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { world.exchange(stream, strided, 0, y, 0); }), ErrorCode::unsupported);
 }
 
 }  // namespace

@@ -152,6 +152,20 @@ TEST(Lowering, OfACpuPrintsAfterALoopThatIsAVectorLoop) {
   };
   EXPECT_TRUE(takes_vectors("    store @y[%i], %b\n", ""));
   EXPECT_FALSE(takes_vectors("", "    store @x[%i], %b\n")) << "would print the new value";
+  // A condition that decides what is printed is loaded from @y.
+  const auto takes_vectors_after = [&](const std::string& store) {
+    const Program program = Program::parse(
+        loop("1", "%i", "%zero to %n",
+             "    %a = load @x[%i] : f32\n    %w = load @y[%i] : f32\n    %p = lt %w, %a : bool\n    local "
+             "$0 : f32\n"
+             "    if %p {\n      set $0, %a\n    }\n    %v = get $0 : f32\n    %c = lt %v, %a : bool\n"
+             "    if %c {\n      print \"{}\", %v\n    }\n" +
+                 store));
+    program.prepare(stream);
+    return program.variants(stream).at(0).tasks.at(0).lowering.takes(LoweringPath::vector_loop);
+  };
+  EXPECT_TRUE(takes_vectors_after(""));
+  EXPECT_FALSE(takes_vectors_after("    store @y[%i], %a\n")) << "would take the other branch";
 }
 
 TEST(Lowering, OfCountersOnACpuIsPreparedForArraysThatAreNotTheSame) {

@@ -228,5 +228,35 @@ TEST_F(Order, RandomGraphsDoWhatTheirCallsDo) {
   EXPECT_GE(concurrent, rounds / 4) << "too few graphs had concurrent calls for a meaningful result";
 }
 
+// The CPU driver's arrays are memory of the host, which a copy may name as such.
+TEST_F(Order, AnArraysMemoryMayBeMemoryOfTheHost) {
+  if (device.info().kind != DeviceKind::cpu) GTEST_SKIP() << "only a CPU's arrays are memory of the host";
+  constexpr std::int64_t many = elements * 64;
+  const auto a = device.array<std::int32_t>(stream, many), b = device.array<std::int32_t>(stream, many),
+             c = device.array<std::int32_t>(stream, many);
+  const auto* const memory = reinterpret_cast<const std::byte*>(a.device_address());
+  c.fill(stream, 7);
+  GraphBuilder builder(device);
+  constexpr std::int64_t half = many / 2, half_bytes = half * std::int64_t{sizeof(std::int32_t)};
+  builder.copy(a.slice(half, many), c.slice(half, many));
+  builder.copy_from_bytes(b.slice(0, half), {memory, half_bytes});
+  builder.copy_from_bytes(b.slice(half, many), {memory + half_bytes, half_bytes});
+  EXPECT_THAT(edges_of(builder.build()), ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0)));
+  EXPECT_EQ(b.to_host(stream)[many - 1], 7);
+}
+
+TEST_F(Order, UpdatesToALargerPartOfTheSameArrayPutCallsInOrder) {
+  constexpr std::int64_t many = elements * 64, half = many / 2;
+  const auto x = device.array<std::int32_t>(stream, many), y = device.array<std::int32_t>(stream, many),
+             z = device.array<std::int32_t>(stream, many);
+  GraphBuilder builder(device);
+  const GraphNode node = builder.copy(x.slice(0, half), y.slice(0, half));
+  builder.copy(x.slice(half, many), z.slice(half, many));
+  Graph graph = builder.build();
+  EXPECT_THAT(edges_of(graph), ElementsAre(IsEmpty(), IsEmpty()));
+  graph.update_copy(node, x, y);
+  EXPECT_THAT(edges_of(graph), ElementsAre(IsEmpty(), ElementsAre(0)));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -346,5 +346,78 @@ TEST(RecordedGraph, IsOneDriverCall) {
   EXPECT_THAT(x.to_host(stream), Each(1100));
 }
 
+TEST_P(Recorded, ProfilesNameCopiesAndFillsAsOutsideOfGraphs) {
+  const auto x = filled<std::int32_t>(100, 0), y = filled<std::int32_t>(100, 0);
+  std::vector<std::int32_t> host(100, 1), back(100);
+  GraphBuilder builder(device);
+  builder.copy_from_bytes(x, std::as_bytes(std::span(host)));
+  builder.copy(y, x);
+  builder.copy_to_bytes(y, std::as_writable_bytes(std::span(back)));
+  builder.fill(x, 3);
+  TaskList list(device);
+  list.add(kernels.append, {1, 1}, {log, std::uint32_t{1}}, {2, 0});
+  list.add(kernels.append, {1, 1}, {log, std::uint32_t{1}}, {2, 1});
+  builder.launch(list);
+  const Graph graph = builder.build();
+  const Profile profile(device);
+  graph.launch(stream);
+  stream.synchronize();
+  std::vector<std::string> lines;
+  for (const TaskTime& task : profile.results())
+    lines.push_back(task.kernel + " " + task.task + " " + std::to_string(task.region) + " " +
+                    std::to_string(task.block) + " " + std::to_string(task.bytes));
+  EXPECT_THAT(lines,
+              testing::UnorderedElementsAre("copy to the device -1 -1 400", "copy on the device -1 -1 800",
+                                            "copy to the host -1 -1 400", "fill fill -1 -1 400",
+                                            "append append 2 0 0", "append append 2 1 0"));
+  EXPECT_EQ(back, host);
+}
+
+TEST_P(Recorded, KernelsKeepManyValues) {
+  using V = Value<std::int64_t>;
+  const Kernel kernel{
+      "values", [](View<std::int64_t> x, V a, V b, V c, V d, V e, V f, V g, V h, Value<Vec<double, 16>> v) {
+        x[0] = a;
+        x[1] = b;
+        x[2] = c;
+        x[3] = d;
+        x[4] = e;
+        x[5] = f;
+        x[6] = g;
+        x[7] = h;
+        x[8] = cast<std::int64_t>(v[15]);
+      }};
+  auto x = filled<std::int64_t>(9, 0);
+  GraphBuilder builder(device);
+  Vec<double, 16> last{};
+  last[15] = 9;
+  builder.launch(kernel, x, 1, 2, 3, 4, 5, 6, 7, 8, last);
+  const Graph graph = builder.build();
+  graph.launch(stream);
+  EXPECT_THAT(x.to_host(stream), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+// The memory between the loops of a launch comes from the pool, and may be another block each time.
+TEST_P(Recorded, EachRunTakesScratchMemoryThatIsFree) {
+  const std::int64_t count = 100'000;  // few elements need no memory between loops
+  auto ones = filled<std::int64_t>(count, 1), sums = filled<std::int64_t>(count, 0);
+  GraphBuilder builder(device);
+  builder.launch(times_sum(), ones, sums);
+  const Graph graph = builder.build();
+  graph.launch(stream);
+  stream.synchronize();
+  std::vector<Array<std::uint8_t>> taken;  // whatever the first run has used
+  for (double bytes = 64; bytes < 100'000; bytes *= 1.1)
+    for (int i = 0; i < 2; ++i) {
+      taken.push_back(device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes)));
+      taken.back().fill(stream, 5);
+    }
+  for (int i = 0; i < 2; ++i) {
+    graph.launch(stream);
+    EXPECT_THAT(sums.to_host(stream), Each(count));
+  }
+  for (const auto& array : taken) EXPECT_THAT(array.to_host(stream), Each(5));
+}
+
 }  // namespace
 }  // namespace weir::test

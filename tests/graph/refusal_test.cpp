@@ -235,5 +235,35 @@ TEST_P(Refusals, AGraphThatTheDriverCannotMakeIsReplayed) {
   EXPECT_THAT(x.to_host(stream), Each(3));
 }
 
+TEST_P(Refusals, ABranchThatThrowsLeavesTheCallsBeforeItAsTheyWere) {
+  const Kernel draw{"draw",
+                    [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = random<float>(); }); }};
+  const Kernel repeated{"repeated", [](View<std::int32_t> x, Value<std::int32_t> count) {
+                          repeat(count, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+                        }};
+  auto x = filled<std::int32_t>(10, 0);
+  const auto a = filled<float>(100, 0), b = filled<float>(100, 0);
+  GraphBuilder builder(device);
+  builder.launch(LaunchOptions{.seed = 4}, draw, a);
+  EXPECT_THROW(builder.parallel(
+                   [&] {
+                     builder.launch(LaunchOptions{.seed = 5}, draw, b);
+                     builder.launch(repeated, x, 10'001);
+                   },
+                   [] { throw std::runtime_error("no"); }),
+               std::runtime_error);
+  builder.launch(repeated, x, 2);
+  const Graph graph = builder.build();
+  graph.launch(stream);
+  EXPECT_EQ(stream.last_launch().why_no_graph,
+            GetParam().graphs ? WhyNoGraph::is_graph : WhyNoGraph::no_capability);
+  EXPECT_THAT(x.to_host(stream), Each(2));
+  const std::vector<float> first = a.to_host(stream);
+  EXPECT_NE(first, std::vector<float>(100, 0.0f));
+  graph.launch(stream);
+  EXPECT_NE(a.to_host(stream), first) << "each run has numbers of its own";
+  EXPECT_THAT(b.to_host(stream), Each(0.0f));
+}
+
 }  // namespace
 }  // namespace weir::test

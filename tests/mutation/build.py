@@ -25,6 +25,10 @@ class Failed(Exception):
     pass
 
 
+class NoPlugin(Failed):
+    pass
+
+
 def run(command, cwd=None, **options):
     made = subprocess.run(command, cwd=cwd, text=True, timeout=1800, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           **options)
@@ -73,7 +77,14 @@ class Build:
 
     def make(self):
         """Builds what the component's tests need: a finished build takes no time here."""
-        run(["cmake", "--build", str(self.build), "--parallel", str(self.jobs), "--target", *self.component["needs"]])
+        make = ["cmake", "--build", str(self.build), "--parallel", str(self.jobs), "--target"]
+        try:
+            run([*make, "weir_mutation_plugin"])
+        except Failed as failure:
+            raise NoPlugin(str(failure))
+        # A build without a driver, or without the simulator of AMD GPUs, lacks what needs it.
+        known = {line.split(":")[0] for line in run(["ninja", "-t", "targets", "all"], cwd=self.build).splitlines()}
+        run([*make, *[target for target in self.component["needs"] if target in known]])
 
     def commands(self, target):
         """The commands that build `target`, from the build's own description."""
@@ -153,8 +164,10 @@ class Build:
                     mutants.setdefault(one["id"], dict(one, marks=[]))["marks"].append(one["mark"])
         place = Place(self.build, self.folder / "place")
         for target, output in self.component["link"].items():
+            part = self.component.get("parts", {}).get(target, "")  # the text in the names of a target's objects
             place.own(output)
-            self.link(target, place.folder / output, replaced)
+            self.link(target, place.folder / output, {unit: one for unit, one in replaced.items() if part in unit})
+        self.component["programs"] = [one for one in self.component["programs"] if (place.folder / one["command"][0]).exists()]
         for program in self.component["programs"]:
             for word in program["command"]:
                 if word.startswith(("bin/", "lib/")):

@@ -71,11 +71,17 @@ class Program:
         self.name = description["name"]
         self.only = description.get("for", [])  # texts in the paths of the only files whose mutants it judges
         self.is_suite = description.get("kind") == "suite"
+        self.runs = description.get("runs", [])  # arguments: each run of the program is one test
         # Programs and their files are found by absolute paths; a program may change its folder.
         self.command = [str(place / word) if word.startswith(("bin/", "lib/")) else word for word in description["command"]]
         self.environment = dict(environment, **description.get("environment", {}), LD_LIBRARY_PATH=str(place / "lib"))
+        for name, value in self.environment.items():
+            if value.startswith(("lib/", "tests/")):
+                self.environment[name] = str(place / value)
 
     def tests(self):
+        if self.runs:
+            return self.runs
         command = self.command + ["--list" if self.is_suite else "--gtest_list_tests"]
         listed = subprocess.run(command, env=dict(os.environ, **self.environment), text=True, timeout=60,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -85,12 +91,18 @@ class Program:
         return names_in(listed.stdout, self.is_suite)
 
     def run(self, names, limit, silence, cwd, cores=None, **variables):
+        variables = dict(self.environment, **variables)
+        for arguments in self.runs and names:
+            if failed := run(self.command + arguments.split(), variables, limit, cwd, cores):
+                return failed
+        if self.runs:
+            return None
         if self.is_suite:
             # A run of which the device supports nothing is no pass; it supports the first of these.
             command = self.command + ["--filter", ",".join(dict.fromkeys(["C0.01", *names]))]
         else:
             command = self.command + ["--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
-        return run(command, dict(self.environment, **variables), limit, cwd, cores, silence)
+        return run(command, variables, limit, cwd, cores, silence)
 
 
 def names_in(text, is_suite):

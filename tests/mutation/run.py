@@ -288,11 +288,11 @@ def main():
             folder.mkdir(parents=True)
             try:
                 prepare(arguments, folder)
-            except build.Failed as failure:
-                if "weir_mutation_plugin" not in str(failure):
-                    raise SystemExit(str(failure))
+            except build.NoPlugin as failure:
                 print(f"SKIPPED: no mutant was made, since the compiler's plugin cannot be built: {failure}")
                 return SKIPPED
+            except build.Failed as failure:
+                raise SystemExit(str(failure))
         if arguments.prepare:
             build.make_portable(folder)
             print(f"{folder} is complete; run run.py --prepared . in a copy of it")

@@ -144,5 +144,26 @@ TEST(PeerCopy, ItsMemoryIsReusedOnceTheCopyIsDone) {
   EXPECT_EQ(pair.first->memory_statistics().driver_allocations, before);
 }
 
+// proves R2
+TEST(PeerCopy, ReadsMemoryAfterItsEarlierLife) {
+  const Pair pair;
+  const Kernels kernels(*pair.first);
+  const StreamRef home = pair.first->default_stream(), stream = pair.second->default_stream();
+  const auto y = pair.second->array<std::int32_t>(stream, 1000);
+  stream.synchronize();
+  Flag flag;
+  {
+    const auto earlier = pair.first->array<std::int32_t>(home, 1000);
+    kernels.close_gate(home, flag);
+    kernels.add(home, earlier, 1);
+  }
+  const auto x = pair.first->array<std::int32_t>(home, 1000);  // the same memory
+  y.copy_from(stream, x);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // time for a copy that does not wait
+  EXPECT_FALSE(stream.query());
+  flag.open();
+  stream.synchronize();
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -110,6 +110,20 @@ TEST(Array, OfNoElementsIsAllowedEverywhere) {
   EXPECT_TRUE(x.slice(0, 0).to_host(stream).empty());
 }
 
+// Some vendors refuse copies of no bytes.
+TEST(Array, OfNoElementsIsNotGivenToTheDriver) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<float>(stream, 0), y = device.array<float>(stream, 0);
+  std::vector<float> host;
+  const std::uint64_t before = Watch::get().total();
+  x.fill(stream, 1.0f);
+  x.copy_from_async(stream, host);
+  x.copy_to_async(stream, host);
+  y.copy_from(stream, x);
+  EXPECT_EQ(Watch::get().total(), before);
+}
+
 TEST(Array, SlicesShareTheirMemory) {
   const Device device = open_real();
   const auto x = device.array<std::int32_t>(4, 3);
@@ -248,6 +262,16 @@ TEST(Array, OfAnotherDeviceIsRefused) {
   EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { x.copy_from(stream, y); }),
               HasSubstr("through the host"));
   error_of(ErrorCode::invalid, [&] { (void)other.array<float>(stream, 10); });
+}
+
+// proves R35
+TEST(PinnedArray, OneThatIsLargerThanAnyMemoryIsRefused) {
+  const Device device = open_real();
+  constexpr std::size_t many = std::size_t{1} << 61;
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.pinned_array<double>(many); }),
+              HasSubstr("an array of 2305843009213693952 elements of 8 bytes is larger than any memory"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.pinned_array<double>(~std::size_t{0}); }),
+              HasSubstr("expected at most 9223372036854775807"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/devices/device_state.hpp"
+#include "runtime/streams/submission.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -121,6 +122,56 @@ TEST(DestroyedStream, EndsItsCopiesBeforeTheCallersMemoryIsFreed) {
     opens.join();
     device.synchronize();
   }
+}
+
+// proves R6
+TEST(DestroyedStream, CannotBePinnedAnyMore) {
+  const Device device = Watch::open();
+  Doomed doomed(device);
+  detail::StreamState& state = *doomed.stream->state();
+  { const detail::StreamPin pinned(state); }
+  const std::uint64_t destroyed = Watch::get().count("stream_destroy");
+  {
+    const detail::StreamPin pinned(state);
+    doomed.stream.reset();
+    EXPECT_EQ(Watch::get().count("stream_destroy"), destroyed) << "it is pinned";
+    error_of(ErrorCode::invalid, [&] { state.device.streams.synchronize(state); });
+    error_of(ErrorCode::invalid, [&] { (void)state.device.streams.query(state); });
+    error_of(ErrorCode::invalid, [&] { const detail::Submission submission(state); });
+  }
+  EXPECT_EQ(Watch::get().count("stream_destroy"), destroyed + 1);
+}
+
+// A later stream in the place of a leased one has nothing of its lease.
+TEST(DestroyedStream, OfALeaseLeavesNothingToItsSuccessor) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream caller = device.create_stream();
+  TaskList list(device);
+  for (int block = 0; block < 2; ++block) list.add(kernels.nothing, {1, 1}, {}, {0, block});
+  const auto fail_once = [&] {
+    list.launch(caller);
+    Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH);
+    error_of(ErrorCode::launch, [&] { caller.synchronize(); });
+    Watch::get().fail_no_more();
+    list.launch(caller);  // on another stream
+    caller.synchronize();
+  };
+  for (int i = 0; i < 3; ++i) fail_once();  // so that a leased stream comes to the place of an earlier one
+  const std::uint64_t made = Watch::get().count("stream_create");
+  for (int i = 0; i < 3; ++i) list.launch(caller);
+  EXPECT_EQ(Watch::get().count("stream_create"), made) << "a stream that did not fail was replaced";
+  std::vector<Stream> streams;
+  Flag flag;
+  for (int i = 0; i < 8; ++i) {
+    streams.push_back(device.create_stream());
+    kernels.close_gate(streams.back(), flag);
+    const detail::StreamLease& lease = streams.back().state()->lease;
+    EXPECT_EQ(lease.joined_into.load(), nullptr) << "it would count as idle with the caller";
+    EXPECT_FALSE(lease.failed.load());
+    EXPECT_EQ(lease.joined_streams.load(), 0u);
+  }
+  flag.open();
 }
 
 }  // namespace

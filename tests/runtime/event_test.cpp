@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <weir/profile.hpp>
 
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
@@ -188,6 +189,12 @@ TEST(Event, UseAfterDestructionIsAnError) {
               HasSubstr("event does not exist"));
   error_of(ErrorCode::invalid, [&] { view.synchronize(); });
   error_of(ErrorCode::invalid, [&] { device.default_stream().wait(view); });
+}
+
+TEST(Profile, IsRefusedWhereTheDriverHasNoTimedEvents) {
+  const Device device = Watch::open(WEIR_CAP_TIMED_EVENTS);
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { const Profile profile(device); }),
+              HasSubstr(device.name()));
 }
 
 }  // namespace

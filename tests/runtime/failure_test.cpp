@@ -3,8 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/errors/thrown_copy.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -286,7 +292,10 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
   Watch::get().lose_device();
   error_of(ErrorCode::device_lost, [&] { stream.synchronize(); });
   const std::uint64_t calls = Watch::get().total();
-  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { kernels.nothing.launch(stream, {1, 1}, {}); }),
+  EXPECT_THAT(error_of(ErrorCode::device_lost,
+                       [&] {
+                         kernels.nothing.launch(stream, {1, 1}, {});
+                       }),
               AllOf(HasSubstr(device.name()), HasSubstr("the device fell off the bus")));
   error_of(ErrorCode::device_lost, [&] { x.fill(stream, 1); });
   error_of(ErrorCode::device_lost, [&] { (void)device.memory(); });
@@ -297,7 +306,16 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
 }
 
 // proves R34
-TEST(Failure, ALostDeviceRepeatsTheVendorsCodeAndTheKernelOfTheFirstError) {
+class FailureBeforeALoss : public testing::TestWithParam<std::pair<weir_result, ErrorCode>> {};
+INSTANTIATE_TEST_SUITE_P(Failures, FailureBeforeALoss,
+                         testing::Values(std::pair(WEIR_ERROR_ILLEGAL_ADDRESS, ErrorCode::illegal_address),
+                                         std::pair(WEIR_ERROR_LAUNCH, ErrorCode::launch)),
+                         [](const auto& info) {
+                           return info.param.second == ErrorCode::launch ? "Launch" : "Address";
+                         });
+
+TEST_P(FailureBeforeALoss, IsRepeatedWithTheVendorsCodeAndTheKernel) {
+  const auto [failure, code_of_failure] = GetParam();
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -316,8 +334,8 @@ TEST(Failure, ALostDeviceRepeatsTheVendorsCodeAndTheKernelOfTheFirstError) {
       EXPECT_THAT(error.what(), HasSubstr("last kernel on the stream: 'nothing'"));
     }
   };
-  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
-  expect_the_first(ErrorCode::illegal_address);
+  Watch::get().fail("stream_synchronize", 1, failure);
+  expect_the_first(code_of_failure);
   // The driver repeats the message of the first error; other kernels may have been launched since.
   kernels.add(stream, other, 1);
   stream.synchronize();  // does not wait for work of a lost device
@@ -373,6 +391,142 @@ TEST(Failure, OfAnyCallWhileMakingAnObjectLeaksNothing) {
                 watch.count("module_load") - (std::string(slot) == "module_load"))
           << slot;
     }
+  }
+}
+
+// Other failures do not break a device, so that its loss has another reason.
+TEST(Failure, ThatBreaksNothingIsNotTheReasonOfALoss) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  kernels.nothing.launch(stream, {1, 1}, {});
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_UNKNOWN);
+  error_of(ErrorCode::unknown, [&] { stream.synchronize(); });
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_DEVICE_LOST);
+  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { stream.synchronize(); }),
+              Not(HasSubstr("was lost and answers nothing")));
+}
+
+TEST(Failure, ALossThatOnlyABatchedStreamFindsIsRemembered) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream working = device.create_stream(), waiting = device.create_stream();
+  kernels.nothing.launch(working, {1, 1}, {});
+  Watch::get().fail("stream_flush", 1, WEIR_ERROR_DEVICE_LOST);
+  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { waiting.synchronize(); }), HasSubstr("made to fail"));
+  EXPECT_TRUE(device.state()->lost());
+}
+
+// Kernels come and go, so what describes them must go too.
+TEST(FailureSites, AreForgottenAfterSomeTime) {
+  std::vector<std::weak_ptr<TestSource>> sources;
+  for (int i = 0; i < 1000; ++i) {
+    auto source = std::make_shared<TestSource>();
+    sources.emplace_back(source);
+    detail::forget_failure_sites(detail::register_failure_sites(2, std::move(source)));
+  }
+  EXPECT_TRUE(sources.front().expired());
+  EXPECT_FALSE(sources.back().expired()) << "a failure may be reported after its kernel was destroyed";
+}
+
+TEST(FailureSites, OfOneKernelAreNotThoseOfTheNext) {
+  const Device device = open_real();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const std::uint32_t first = detail::register_failure_sites(2, std::make_shared<TestSource>());
+  const std::uint32_t second = detail::register_failure_sites(3, std::make_shared<TestSource>());
+  EXPECT_EQ(second, first + 2);
+  const auto words_of = [&](std::uint32_t site) {
+    fail_on(kernels, stream, site, 1);
+    return error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
+  };
+  EXPECT_EQ(words_of(first + 1), "site 1 at 1");
+  EXPECT_EQ(words_of(second), "site 0 at 1");
+  EXPECT_EQ(words_of(second + 2), "site 2 at 1");
+  EXPECT_THAT(words_of(second + 3), HasSubstr("belongs to no kernel that is still known"));
+  EXPECT_THAT(words_of(0), HasSubstr("failed at site 0, index (1, 0, 0, 0), which belongs to no kernel"));
+}
+
+TEST(ThrownCopy, HasAllOfTheError) {
+  const auto copy_of = [](auto&& failure) -> Error {
+    try {
+      detail::throw_copy(std::make_exception_ptr(failure));
+    } catch (const Error& copy) {
+      return copy;
+    }
+  };
+  const Error error = copy_of(Error(ErrorCode::launch, "words", 5, "FIVE", "kernel", "file.cpp", 17));
+  EXPECT_EQ(error.code(), ErrorCode::launch);
+  EXPECT_STREQ(error.what(), "words");
+  EXPECT_EQ(error.vendor_code(), 5);
+  EXPECT_EQ(error.vendor_name(), "FIVE");
+  EXPECT_EQ(error.kernel(), "kernel");
+  EXPECT_EQ(error.file(), "file.cpp");
+  EXPECT_EQ(error.line(), 17u);
+  EXPECT_EQ(copy_of(std::bad_alloc()).code(), ErrorCode::out_of_memory);
+  const Error other = copy_of(std::runtime_error("other words"));
+  EXPECT_EQ(other.code(), ErrorCode::system);
+  EXPECT_STREQ(other.what(), "other words");
+}
+
+// proves R34
+TEST(Failure, AnIllegalAddressNamesSomeOfManyKernels) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  std::vector<Stream> streams;
+  Flag flag;
+  const auto words = [&] {
+    Watch::get().fail("stream_query", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
+    return error_of(ErrorCode::illegal_address, [&] { (void)device.default_stream().query(); });
+  };
+  (void)device.default_stream();
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    streams.push_back(device.create_stream());
+    kernels.close_gate(streams.back(), flag);
+    streams.back().state()->last_kernel = intern_origin("many" + std::to_string(i), "many.cpp", i);
+    if (i == 7) EXPECT_THAT(words(), AllOf(HasSubstr("'many7' (many.cpp:7))"), Not(HasSubstr("more"))));
+  }
+  EXPECT_THAT(words(), HasSubstr(" (on other streams it may have been: 'many0', 'many1' (many.cpp:1), "));
+  EXPECT_THAT(words(), HasSubstr("'many7' (many.cpp:7) and 2 more)"));
+  flag.open();
+}
+
+// The host's memory may be freed once a copy has thrown, so a wait that says nothing about the work is
+// repeated. proves R34
+TEST(Failure, OfAWaitIsRepeatedUnlessTheWorkIsOver) {
+  const auto waits_after = [](weir_result result, ErrorCode code) {
+    const Device device = Watch::open();
+    const Stream stream = device.create_stream();
+    const auto x = device.array<std::int32_t>(stream, 10);
+    x.fill(stream, 1);
+    const std::uint64_t before = Watch::get().count("stream_synchronize");
+    Watch::get().fail("stream_synchronize", 1, result, 10);
+    Watch::get().before("stream_synchronize", [&] {  // the copy must not outlive its memory
+      weir_status status{};
+      (void)Watch::get().real->stream_synchronize(stream.state()->stream, &status);
+    });
+    error_of(code, [&] { (void)x.to_host(stream); });
+    Watch::get().before("stream_synchronize", nullptr);
+    Watch::get().fail_no_more();
+    return Watch::get().count("stream_synchronize") - before;
+  };
+  EXPECT_EQ(waits_after(WEIR_ERROR_UNKNOWN, ErrorCode::unknown), 3u);
+  EXPECT_EQ(waits_after(WEIR_ERROR_LAUNCH, ErrorCode::launch), 2u);
+  EXPECT_EQ(waits_after(WEIR_ERROR_ILLEGAL_ADDRESS, ErrorCode::illegal_address), 2u);
+  EXPECT_EQ(waits_after(WEIR_ERROR_DEVICE_LOST, ErrorCode::device_lost), 2u);
+}
+
+TEST(Failure, AtAnUnknownSiteNamesTheLastKernel) {
+  const Device device = open_real();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  fail_on(kernels, stream, 0, 1);
+  try {
+    stream.synchronize();
+    FAIL() << "the failure was lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion);
+    EXPECT_EQ(error.kernel(), "fail_at");
   }
 }
 

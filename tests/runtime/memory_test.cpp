@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
+#include "ir/task.hpp"
 #include "runtime/devices/device_state.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/launch/grid_barriers.hpp"
 #include "runtime/memory/size_class.hpp"
+#include "runtime/prints/print_buffer.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -169,6 +174,25 @@ TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
 }
 
 // proves R34
+TEST_P(Memory, ThatIsMissingIsReportedWithAllNumbers) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const auto used = device.array<std::uint8_t>(stream, 8192);
+  { const auto cached = device.array<std::uint8_t>(stream, 4096); }
+  stream.synchronize();
+  const std::uint64_t free = 123'456'789'000;
+  Watch::get().report_free(&free);
+  Watch::get().limit_memory(1000);
+  EXPECT_EQ(
+      error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(stream, 60'000); }),
+      "cannot allocate 61440 bytes on " + device.name() + ": 123456789000 of " +
+          std::to_string(device.memory().total) +
+          " bytes free, arrays use 8192, 4096 cached bytes were released: the test's memory is used up; "
+          "free arrays or use smaller ones");
+  EXPECT_EQ(device.memory_statistics().bytes_peak, 8192u + 4096u);
+}
+
+// proves R34
 TEST_P(Memory, WorksAgainAfterOutOfMemory) {
   const Device device = open();
   const Stream stream = device.create_stream();
@@ -303,6 +327,136 @@ TEST_P(Memory, OfManyStreamsIsOrderedToo) {
   }
   flag.open();
   EXPECT_EQ(result.to_host(last)[99], 2);
+}
+
+/// How often the driver allocated memory.
+std::uint64_t pinned_allocations() {
+  return Watch::get().count("memory_allocate");
+}
+
+// Where ranks wait for each other, giving pinned memory back could wait for another rank.
+TEST(PinnedMemory, IsKeptForReuseOnceRanksWaitForEachOther) {
+  const Device device = Watch::open(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  if (!device.info().has(Capability::pinned_memory)) GTEST_SKIP() << "needs pinned memory";
+  { const auto x = device.pinned_array<std::uint8_t>(1000); }
+  EXPECT_EQ(Watch::get().count("memory_free"), 1u) << "without ranks it goes back";
+  device.state()->streams.note_ranks();
+  { const auto x = device.pinned_array<std::uint8_t>(1000), y = device.pinned_array<std::uint8_t>(1500); }
+  EXPECT_EQ(Watch::get().count("memory_free"), 1u);
+  const std::uint64_t made = pinned_allocations();
+  {
+    auto x = device.pinned_array<std::uint8_t>(900);  // of 1000 bytes, which fit best
+    for (std::uint8_t& byte : x) byte = 7;
+    const auto y = device.pinned_array<std::uint8_t>(1001);  // of 1500
+    EXPECT_EQ(pinned_allocations(), made);
+  }
+  {
+    const auto x = device.pinned_array<std::uint8_t>(500);  // half of 1000 is not too little
+    EXPECT_EQ(pinned_allocations(), made);
+    for (const std::uint8_t byte : x) ASSERT_EQ(byte, 0);
+  }
+  { const auto x = device.pinned_array<std::uint8_t>(499); }
+  EXPECT_EQ(pinned_allocations(), made + 1) << "it would waste too much";
+  { const auto x = device.pinned_array<std::uint8_t>(1501); }
+  EXPECT_EQ(pinned_allocations(), made + 2) << "none is large enough";
+  EXPECT_EQ(device.trim_memory(), 1000u + 1500u + 499u + 1501u);
+  EXPECT_EQ(Watch::get().count("memory_free"), 5u);
+}
+
+/// Whether all words of the barriers are zero, in the order of the stream.
+bool are_zero(const StreamRef& stream, const detail::GridBarriers& barriers) {
+  std::vector<std::uint32_t> words(barriers.words * ir::grid_barrier_bytes / sizeof(std::uint32_t), 1);
+  detail::DeviceState& device = stream.state()->device;
+  device.call("read the barriers", [&](weir_status* status) {
+    return device.table().copy_to_host(stream.state()->stream, words.data(), barriers.allocation, 0,
+                                       words.size() * sizeof words[0], status);
+  });
+  stream.synchronize();
+  return std::ranges::all_of(words, [](std::uint32_t word) { return word == 0; });
+}
+
+TEST(GridBarriers, AreMadeOnceForAStreamAndBeginWithZero) {
+  const Device device = Watch::open(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  const detail::GridBarriers& three = detail::grid_barriers(*stream.state(), 3);
+  EXPECT_EQ(three.words, 4u) << "a power of two";
+  EXPECT_NE(three.address, 0u);
+  EXPECT_TRUE(are_zero(stream, three));
+  EXPECT_EQ(&detail::grid_barriers(*stream.state(), 4), &three);
+  EXPECT_EQ(&detail::grid_barriers(*stream.state(), 1), &three);
+  EXPECT_NE(&detail::grid_barriers(*other.state(), 1), &three);
+  const detail::GridBarriers& more = detail::grid_barriers(*stream.state(), 5);
+  EXPECT_EQ(more.words, 8u);
+  EXPECT_TRUE(are_zero(stream, more));
+  EXPECT_TRUE(are_zero(stream, three)) << "earlier launches may still use them";
+  EXPECT_EQ(&detail::grid_barriers(*stream.state(), 3), &more);
+  EXPECT_EQ(Watch::get().count("memory_allocate"), 3u);
+  EXPECT_EQ(Watch::get().count("memory_free"), 0u);
+}
+
+// proves R10
+TEST(GridBarriers, OfTwoThreadsAtOnceAreTheSame) {
+  const Device device = Watch::open(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream = device.create_stream();
+  const detail::GridBarriers* others = nullptr;
+  Watch::get().before("memory_get_info", [&] {
+    Watch::get().before("memory_get_info", nullptr);
+    std::thread([&] { others = &detail::grid_barriers(*stream.state(), 4); }).join();
+  });
+  // The other thread makes its own while this one asks where its memory is.
+  EXPECT_EQ(&detail::grid_barriers(*stream.state(), 4), others);
+  EXPECT_EQ(Watch::get().count("memory_free"), 1u) << "those of the slower thread";
+}
+
+// proves R10
+TEST(ReportMemory, OfTwoThreadsAtOnceIsTheSame) {
+  for (const bool reads : {true, false}) {
+    const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY | WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+    Watch::get().hide_host_pointers = !reads;
+    const Stream stream = device.create_stream();
+    const auto meet = [&](const auto& make) {
+      const std::uint64_t freed = Watch::get().count("memory_free");
+      const void* others = nullptr;
+      Watch::get().before("memory_get_info", [&] {
+        Watch::get().before("memory_get_info", nullptr);
+        std::thread([&] { others = make(); }).join();
+      });
+      EXPECT_EQ(make(), others);
+      EXPECT_EQ(Watch::get().count("memory_free"), freed + 1) << "that of the slower thread";
+    };
+    meet([&]() -> const void* { return &detail::failure_record(*stream.state()); });
+    meet([&]() -> const void* { return &detail::print_buffer(*stream.state()); });
+  }
+}
+
+// What a stream has for reports of its launches, and cannot be made, leaves no memory behind.
+// proves R34
+TEST(ReportMemory, ThatCannotBePreparedIsFreed) {
+  for (const char* slot : {"memory_get_info", "fill", "copy_to_device", "stream_synchronize"}) {
+    SCOPED_TRACE(slot);
+    const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY | WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+    Watch::get().hide_host_pointers = true;
+    const Stream stream = device.create_stream();
+    const auto attempts = [&](auto&& make) {
+      Watch& watch = Watch::get();
+      const std::uint64_t before = watch.count("memory_allocate") - watch.count("memory_free");
+      watch.fail(slot, 1, WEIR_ERROR_SYSTEM);
+      bool failed = false;
+      try {
+        make();
+      } catch (const Error& error) {
+        failed = true;
+        EXPECT_EQ(error.code(), ErrorCode::system);
+      }
+      watch.fail_no_more();
+      EXPECT_EQ(watch.count("memory_allocate") - watch.count("memory_free") - before, failed ? 0u : 1u);
+      EXPECT_NO_THROW(make());
+      EXPECT_EQ(watch.count("memory_allocate") - watch.count("memory_free") - before, 1u);
+    };
+    attempts([&] { (void)detail::failure_record(*stream.state()); });
+    attempts([&] { (void)detail::print_buffer(*stream.state()); });
+    attempts([&] { (void)detail::grid_barriers(*stream.state(), 2); });
+  }
 }
 
 }  // namespace

@@ -390,5 +390,75 @@ TEST(Fill, WithElementsOfAnySizeTakesNoHostMemory) {
   }
 }
 
+TEST_P(Pool, GivesBackMemoryThatBelongsToNoStream) {
+  const Device device = open_with_pool_of("1M", hidden());
+  const Stream a = device.create_stream(), b = device.create_stream();
+  std::vector<Array<std::uint8_t>> shared;
+  for (int i = 0; i < 8; ++i) {
+    shared.push_back(device.array<std::uint8_t>(a, 65'536));
+    shared.back().fill(b, 1);
+    shared.back().fill(a, 1);
+  }
+  shared.clear();
+  device.synchronize();  // it is free for all streams now
+  EXPECT_EQ(device.memory_statistics().bytes_cached, mega / 2);
+  { const auto x = device.array<std::uint8_t>(a, static_cast<std::int64_t>(mega)); }
+  EXPECT_EQ(device.memory_statistics().bytes_cached, mega);
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+  EXPECT_EQ(frees(), 8u) << "the blocks that were freed first";
+}
+
+TEST_P(Pool, TheSecondUseOnAStreamWaitsForNothing) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  Flag flag;
+  {
+    const auto x = device.array<std::int32_t>(a, 1000);
+    kernels.close_gate(a, flag);
+    kernels.add(a, x, 1);
+  }
+  const auto y = device.array<std::int32_t>(a, 1000);
+  y.fill(b, 1);
+  const std::uint64_t waits = Watch::get().count("stream_wait_event");
+  for (int i = 0; i < 3; ++i) y.fill(b, i);
+  EXPECT_EQ(Watch::get().count("stream_wait_event"), waits);
+  flag.open();
+}
+
+TEST_P(Pool, CopiesToAnotherDeviceShareAnEvent) {
+  const Device device = open(), sibling = Watch::sibling(device);
+  const Stream home = device.create_stream(), copier = sibling.create_stream();
+  const auto y = sibling.array<std::int32_t>(copier, 100);
+  {
+    const auto x = device.array<std::int32_t>(home, 100);
+    for (int i = 0; i < 50; ++i) y.copy_from(copier, x);
+  }
+  EXPECT_LE(sibling.stream_statistics().events_created, 3u);
+  copier.synchronize();
+}
+
+TEST_P(Pool, GivesBackEachOfSeveralBusyBlocksOnce) {
+  const Device device = open_with_pool_of("1M", hidden());
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  Flag flag;
+  kernels.close_gate(stream, flag);
+  {
+    std::vector<Array<std::uint8_t>> arrays;
+    for (int i = 0; i < 4; ++i) {
+      arrays.push_back(device.array<std::uint8_t>(stream, 200'000));
+      arrays.back().fill(stream, 1);
+    }
+  }
+  { const auto large = device.array<std::uint8_t>(stream, 1'000'000); }  // instead of all four
+  flag.open();
+  device.synchronize();
+  device.trim_memory();
+  EXPECT_EQ(device.memory_statistics().driver_allocations, 5u);
+  EXPECT_EQ(frees(), 5u);
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+}
+
 }  // namespace
 }  // namespace weir::test

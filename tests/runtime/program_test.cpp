@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
+#include <weir/kernel.hpp>
 #include <weir/pack.hpp>
 
 #include "on_threads.hpp"
@@ -403,6 +405,16 @@ TEST(Program, ThatWasMovedFromSaysSo) {
   const Program taken = std::move(add);
   const auto x = device.array<std::int32_t>(1);
   error_of(ErrorCode::invalid, [&] { launch(add, device.default_stream(), x, std::int32_t{1}); });
+  error_of(ErrorCode::invalid, [&] { add.prepare(device.default_stream()); });
+  error_of(ErrorCode::invalid, [&] { (void)add.prepare(device); });
+  error_of(ErrorCode::invalid, [&] { (void)add.variants(device.default_stream()); });
+  error_of(ErrorCode::invalid, [&] { (void)add.explain(device.default_stream()); });
+  error_of(ErrorCode::invalid, [&] { (void)add.parameters(); });
+  error_of(ErrorCode::invalid, [&] { add.debug(true); });
+  error_of(ErrorCode::invalid, [&] { (void)explain(add, CompileTarget{}); });
+  error_of(ErrorCode::invalid, [&] { (void)compile(add, CompileTarget{}); });
+  error_of(ErrorCode::invalid,
+           [&] { (void)detail::launch_returning(add, device.default_stream(), {}, {}, {}); });
   error_of(ErrorCode::invalid, [&] { add.name(); });
   error_of(ErrorCode::invalid, [&] { add.text(); });
 }
@@ -462,6 +474,125 @@ TEST(PackMain, RefusesTextThatNeverEnds) {
   EXPECT_EQ(detail::pack_main(static_cast<int>(arguments.size()), arguments.data()), 1);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("/dev/zero: a kernel's text has at most 16777216 bytes"));
+}
+
+TEST(Lowering, IsNamedByItsPaths) {
+  Lowering lowering;
+  EXPECT_EQ(to_string(lowering), "");
+  lowering.take(LoweringPath::vector_loop);
+  lowering.vector_width = 8;
+  EXPECT_EQ(to_string(lowering), "vector loop of 8");
+  lowering.take(LoweringPath::packets);
+  lowering.take(LoweringPath::tiles);
+  lowering.packet_width = 4;
+  EXPECT_EQ(to_string(lowering), "vector loop of 8, packets of 4, tiles");
+  EXPECT_EQ(to_string(static_cast<LoweringPath>(lowering_path_count)), "unknown");
+  EXPECT_EQ(to_string(static_cast<LoweringPath>(lowering_path_count - 1)), "replicated phases");
+}
+
+TEST(CompileTarget, IsReadFromWords) {
+  const CompileTarget whole = parse_target("elf-x86_64:x86-64-v3:+avx2,-fma"),
+                      short_one = parse_target("ptx");
+  EXPECT_EQ(whole.format, "elf-x86_64");
+  EXPECT_EQ(whole.cpu, "x86-64-v3");
+  EXPECT_EQ(whole.features, "+avx2,-fma");
+  EXPECT_EQ(short_one.format, "ptx");
+  EXPECT_EQ(short_one.features, "");
+}
+
+TEST(CompileTarget, StatesAssumptionsByName) {
+  const Program add = Program::parse(add_text);
+  CompileTarget target = parse_target("ptx:sm_80");
+  const auto heading = [&](const char* assume) {
+    target.assume = assume;
+    const std::string text = explain(add, target);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_THAT(heading(""), HasSubstr("launches that meet no_alias,index32,aligned,device_local:"));
+  EXPECT_THAT(heading("index32"), HasSubstr("launches that meet index32:"));
+  EXPECT_THAT(heading("device_local,no_alias"), HasSubstr("launches that meet no_alias,device_local:"));
+  EXPECT_THAT(heading("distinct,narrow"), HasSubstr("launches that meet no_alias,index32:"));
+  EXPECT_THAT(heading("resident"), HasSubstr("launches that meet device_local:"));
+  EXPECT_THAT(heading("aligned"), HasSubstr("launches that meet aligned:"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { heading("index32,wide"); }),
+              HasSubstr("'wide' is not a launch assumption; expected no_alias, index32"));
+  target = parse_target("elf-x86_64:x86-64-v3");
+  EXPECT_THAT(heading(""), HasSubstr("launches that meet no_alias,index32:"));
+}
+
+/// The text without the lines of this file, which change.
+std::string without_lines(const std::string& text) {
+  return std::regex_replace(text, std::regex("[^ ]*program_test.cpp:[0-9]+(:[0-9]+)?"), "LINE");
+}
+
+TEST(Explanation, OfLoopsThatAreMergedOrApart) {
+  const Kernel kernel{"loops",
+                      [](View<float> x, View<float> y, View<float> z, Value<float> a) {
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] * a; });
+                        range_for(x.size(), [&](Index i) { z[i] = y[i] + 1.0f; });
+                        range_for(x.size() - 1, [&](Index i) { x[i] = z[i + 1]; });
+                      },
+                      {.parameter_names = {"x", "y", "z", "a"}}};
+  EXPECT_EQ(without_lines(explain(kernel.program(), parse_target("elf-x86_64:x86-64-v3"))),
+            "loops, launches that meet no_alias,index32:\n"
+            "  loops_0_loop: vector loop of 8\n"
+            "    the loop at LINE\n"
+            "    the loop at LINE\n"
+            "    12 bytes of memory traffic per iteration, 16 with each loop a task\n"
+            "  loops_1_loop: vector loop of 8\n"
+            "  apart: LINE and LINE, because their bounds come from different values\n"
+            "  in order: LINE and LINE, because @z is stored at LINE and loaded at LINE\n"
+            "loops, launches that meet no_alias,index32, with few iterations in each loop:\n"
+            "  loops_0_phases: vector loop of 8, phases\n"
+            "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n"
+            "    the loop at LINE\n"
+            "    the loop at LINE\n"
+            "    the loop at LINE\n"
+            "  apart: LINE and LINE, because their bounds come from different values\n");
+}
+
+TEST(Explanation, OfRegionsAndRepeats) {
+  const Kernel kernel{"blocks",
+                      [](View<float> x, View<float> y, Value<int> count) {
+                        stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = 1.0f; }); });
+                        stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = 2.0f; }); });
+                        repeat(count, [&] {
+                          range_for(x.size(), [&](Index i) { x[i] = x[i] + y[i]; });
+                          range_for(x.size() - 1, [&](Index i) { y[i] = x[i + 1]; });
+                        });
+                      },
+                      {.parameter_names = {"x", "y", "count"}, .deterministic = true}};
+  EXPECT_EQ(without_lines(explain(kernel.program(), parse_target("elf-x86_64:x86-64-v3"))),
+            "blocks (deterministic), launches that meet no_alias,index32:\n"
+            "  blocks_0_loop (region 0, block 0): vector loop of 8\n"
+            "  blocks_1_loop (region 0, block 1): vector loop of 8\n"
+            "  blocks_2_loop: vector loop of 8\n"
+            "  blocks_3_loop: vector loop of 8\n"
+            "  the repeat at LINE: its 2 tasks are submitted as often as the host computes\n"
+            "blocks (deterministic), launches that meet no_alias,index32, with few iterations in each loop:\n"
+            "  blocks_0_phases: vector loop of 8, phases, region\n"
+            "    for each stream_parallel block or group of independent loops, one block of a GPU or one "
+            "thread of a "
+            "CPU runs the loops:\n"
+            "    the loop at LINE\n"
+            "    the loop at LINE\n"
+            "  blocks_1_phases: vector loop of 8, phases\n"
+            "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n"
+            "    the loop at LINE\n"
+            "    the loop at LINE\n");
+}
+
+// proves R35
+TEST(CompileTarget, CodeWithoutItsProgramIsNotMadeOfKernelsThatNeedIt) {
+  const CompileTarget target = parse_target("elf-x86_64:x86-64-v3");
+  const Kernel prints{"prints",
+                      [](View<int> x) { range_for(x.size(), [&](Index i) { print("x is {}", x[i]); }); }};
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { (void)compile(prints.program(), target); }),
+              HasSubstr("kernel 'prints' prints, and code that is loaded without its program"));
+  const Program plain = Program::parse(add_text);
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)failure_of(plain, std::vector<std::byte>(3)); }),
+              HasSubstr("found 3; pass the whole record"));
+  EXPECT_EQ(failure_of(plain, std::vector<std::byte>(CompiledProgram::failure_record_bytes)), "");
 }
 
 }  // namespace

@@ -442,6 +442,62 @@ TEST(Region, LeasedStreamsHaveTheCallersPriority) {
   device.state()->streams.give_back(branch, stream.state());
 }
 
+/// A device that recommends so many streams.
+Device open_with_streams(std::uint32_t recommended) {
+  Watch::get().change_info = [recommended](weir_device_info& info) {
+    info.recommended_streams = recommended;
+  };
+  Device device = Watch::open();
+  Watch::get().change_info = nullptr;
+  return device;
+}
+
+TEST(LeasedStreams, AreAsManyAsTheDriverRecommendsWithinBounds) {
+  EXPECT_EQ(open_with_streams(0).stream_statistics().lease_limit, detail::StreamManager::min_leasable);
+  EXPECT_EQ(open_with_streams(20).stream_statistics().lease_limit, 20u);
+  EXPECT_EQ(open_with_streams(1000).stream_statistics().lease_limit, detail::StreamManager::max_leased);
+}
+
+TEST(LeasedStreams, AreTheCallersOwnThenIdleThenNewThenTheOldest) {
+  const Device device = open_with_streams(8);
+  const Kernels kernels(device);
+  const Stream first = device.create_stream(), second = device.create_stream(),
+               third = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  Flag flag;
+  std::vector<detail::StreamState*> leased;
+  kernels.close_gate(first, flag);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    leased.push_back(streams.lease(*first.state()));
+    ASSERT_NE(leased.back(), nullptr);
+    EXPECT_EQ(device.stream_statistics().streams_leased, i + 1);
+  }
+  EXPECT_EQ(device.stream_statistics().streams_created, 3u + 8u);
+  EXPECT_EQ(streams.lease(*second.state()), nullptr) << "all are leased";
+  const auto give_back = [&](detail::StreamState* each, const Stream& caller) {
+    streams.join(*caller.state(), *each);
+    streams.give_back(each, caller.state());
+  };
+  kernels.close_gate(second, flag);
+  for (detail::StreamState* each : leased) give_back(each, first);
+  EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
+  detail::StreamState* const of_first = streams.lease(*first.state());
+  EXPECT_EQ(of_first, leased[0]) << "one that the caller used last";
+  detail::StreamState* const oldest = streams.lease(*second.state());
+  EXPECT_EQ(oldest, leased[1]) << "all are busy, and it was leased longest ago";
+  give_back(oldest, second);
+  EXPECT_EQ(streams.lease(*second.state()), oldest) << "the caller's own";
+  give_back(oldest, second);
+  EXPECT_EQ(streams.lease(*first.state()), leased[2]);
+  EXPECT_EQ(streams.lease(*first.state()), leased[3]);
+  streams.note_ranks();
+  EXPECT_EQ(streams.lease(*third.state()), nullptr) << "the work of another caller may wait for a rank";
+  flag.open();
+  first.synchronize();
+  second.synchronize();
+  EXPECT_NE(streams.lease(*third.state()), nullptr) << "idle ones";
+}
+
 // proves R35
 TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
   const Device device = open_real();
@@ -455,6 +511,11 @@ TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
               HasSubstr("region 0, which ended before"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {1, -1}); }), HasSubstr("block number -1"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {-7, 0}); }), HasSubstr("region -7"));
+  EXPECT_THAT(error_of(ErrorCode::invalid,
+                       [&] {
+                         logged.list.add(logged.kernels.append, {0, 1}, {logged.log, std::uint32_t{3}});
+                       }),
+              HasSubstr("every dimension is at least 1"));
   EXPECT_EQ(logged.list.size(), 2u);  // a refused task does not change the list
   logged.list.launch(device.default_stream());
   EXPECT_THAT(logged.values(device.default_stream()), ElementsAre(1, 2));

@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
+#include <weir/graph.hpp>
 
 #include "on_threads.hpp"
 #include "runtime/devices/device_state.hpp"
@@ -453,6 +458,126 @@ TEST(CurrentStreamScope, MayEndInAnyOrder) {
   EXPECT_EQ(current_stream(device), c);
   inner.reset();
   EXPECT_EQ(current_stream(device), device.default_stream());
+}
+
+/// Calls of the driver that submit to that stream.
+std::uint64_t submissions_to(const StreamRef& stream) {
+  static const std::set<std::string> slots = {
+      "memory_allocate_async", "memory_free_async",    "fill",          "copy_to_device",
+      "copy_to_host",          "copy_on_device",       "copy_peer",     "event_record",
+      "stream_wait_event",     "stream_host_callback", "kernel_launch", "graph_launch"};
+  std::uint64_t count = 0;
+  for (const Call& call : Watch::get().recorded()) {
+    const void* on = call.slot == "graph_launch" || call.slot == "event_record" ? call.second : call.first;
+    count += on == stream.state()->stream && slots.contains(call.slot);
+  }
+  return count;
+}
+
+// By the counts, streams are known to be idle, and memory is known to be free.
+TEST(Stream, CountsEachSubmission) {
+  const Device device = Watch::open(), sibling = Watch::sibling(device);
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream(), other = device.create_stream(),
+               peer = sibling.create_stream();
+  auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100);
+  const auto z = sibling.array<std::int32_t>(peer, 100);
+  std::vector<std::int32_t> host(100, 1);
+  const Event event = device.create_event();
+  TaskList tasks(device);
+  for (int block = 0; block < 3; ++block) tasks.add(kernels.nothing, {1, 1}, {}, {0, block});
+  GraphBuilder builder(device);
+  builder.launch(kernels.nothing, {1, 1}, {});
+  builder.fill(x, 2);
+  const Graph graph = builder.build();
+  const std::function<void()> calls[] = {
+      [&] { x.fill(stream, 1); },
+      [&] { x.copy_from_async(stream, host); },
+      [&] { x.copy_to_async(stream, host); },
+      [&] { x.copy_from(stream, y); },
+      [&] { x.copy_from(stream, z); },
+      [&] { x.slice(0, 50).copy_from(stream, z.slice(50, 100)); },
+      [&] { z.copy_from(peer, x); },
+      [&] { event.record(stream); },
+      [&] { stream.wait(event); },
+      [&] { stream.wait(other); },
+      [&] { other.wait(stream); },
+      [&] { stream.call_host([] {}); },
+      [&] { kernels.add(stream, x, 1); },
+      [&] { tasks.launch(stream); },
+      [&] { graph.launch(stream); },
+      [&] { graph.launch(stream); },
+      [&] { x = device.array<std::int32_t>(stream, 1000); },
+      [&] { x.fill(other, 1); },
+  };
+  for (std::size_t i = 0; i < std::size(calls); ++i) {
+    SCOPED_TRACE(i);
+    for (const Device& each : {device, sibling}) each.synchronize();
+    Watch::get().start_recording();
+    std::uint64_t before[3] = {};
+    const StreamRef streams[3] = {stream, other, peer};
+    for (int s = 0; s < 3; ++s) {
+      before[s] = streams[s].state()->submitted.load();
+      EXPECT_EQ(streams[s].state()->completed.load(), before[s]) << "the device was synchronized";
+    }
+    calls[i]();
+    for (int s = 0; s < 3; ++s) {
+      const std::uint64_t count = streams[s].state()->submitted.load() - before[s];
+      EXPECT_EQ(count, submissions_to(streams[s])) << s;
+      EXPECT_EQ(streams[s].state()->unflushed.load(), count != 0) << s;
+    }
+  }
+}
+
+TEST(Stream, AnIdleOneIsPreferredToABusyOne) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  Flag flag;
+  {
+    const Stream idle = device.create_stream(), busy = device.create_stream();
+    kernels.close_gate(busy, flag);
+  }  // the busy one is kept first
+  const std::uint64_t made = Watch::get().count("stream_create");
+  const Stream stream = device.create_stream();
+  EXPECT_EQ(Watch::get().count("stream_create"), made);
+  EXPECT_TRUE(stream.query());
+  flag.open();
+}
+
+TEST(Stream, OfAnotherPriorityIsNotReused) {
+  Watch::get().change_info = [](weir_device_info& info) { info.min_priority = 1; };
+  const Device device = Watch::open();
+  Watch::get().change_info = nullptr;
+  { const Stream first = device.create_stream(1); }
+  EXPECT_EQ(device.create_stream(0).priority(), 0);
+  EXPECT_EQ(Watch::get().count("stream_create"), 2u);
+  EXPECT_EQ(device.create_stream(1).priority(), 1);
+  EXPECT_EQ(Watch::get().count("stream_create"), 2u);
+}
+
+TEST(Stream, ReusedAfterAnotherHasNothingOfItsLastLaunch) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  {
+    const Stream stream = device.create_stream();
+    kernels.nothing.launch(stream, {1, 1}, {});
+    stream.synchronize();
+  }
+  const Stream stream = device.create_stream();
+  ASSERT_EQ(Watch::get().count("stream_create"), 1u);
+  EXPECT_EQ(stream.last_launch().why_no_graph, WhyNoGraph::no_launch);
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_UNKNOWN);
+  EXPECT_THAT(error_of(ErrorCode::unknown, [&] { stream.synchronize(); }),
+              ::testing::Not(HasSubstr("last kernel")));
+}
+
+// proves R35
+TEST(Stream, HostCallbacksThatCannotBeAreRefused) {
+  const Device device = Watch::open(WEIR_CAP_HOST_CALLBACK);
+  const Stream stream = device.create_stream();
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.call_host([] {}); }),
+              HasSubstr(device.name() + " cannot call the host from a stream"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { stream.call_host(nullptr); }), HasSubstr("is empty"));
 }
 
 }  // namespace

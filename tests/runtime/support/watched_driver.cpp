@@ -127,15 +127,57 @@ weir_result get_info(std::uint32_t, weir_device_info* info, weir_status* status)
   if (result == WEIR_OK) {
     info->capabilities &= ~watch.hidden;
     if (watch.native_streams) info->capabilities |= WEIR_CAP_NATIVE_STREAM;
+    if (watch.change_info) watch.change_info(*info);
   }
   return result;
+}
+
+// The caller states its own size of a struct, by which a driver knows the fields that exist.
+template <class Struct>
+bool has_its_size(const Struct& given, weir_status* status) {
+  if (given.struct_size == sizeof given) return true;
+  status->code = WEIR_ERROR_INVALID;
+  std::strcpy(status->message, "a struct_size is not the size of its struct");
+  return false;
+}
+
+weir_result create_stream(weir_device device, const weir_stream_options* options, weir_stream* out,
+                          weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(5, device, nullptr, status); result != WEIR_OK) return result;
+  if (!has_its_size(*options, status)) return WEIR_ERROR_INVALID;
+  return watch.real->stream_create(device, options, out, status);
+}
+
+weir_result load_module(weir_device device, const weir_code_object* code, weir_module* out,
+                        weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(30, device, code, status); result != WEIR_OK) return result;
+  if (!has_its_size(*code, status)) return WEIR_ERROR_INVALID;
+  return watch.real->module_load(device, code, out, status);
+}
+
+weir_result get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
+                       weir_kernel* out, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(32, module, name, status); result != WEIR_OK) return result;
+  if (layout && !has_its_size(*layout, status)) return WEIR_ERROR_INVALID;
+  return watch.real->module_get_kernel(module, name, layout, out, status);
+}
+
+weir_result get_kernel_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(33, kernel, info, status); result != WEIR_OK) return result;
+  if (!has_its_size(*info, status)) return WEIR_ERROR_INVALID;
+  return watch.real->kernel_get_info(kernel, info, status);
 }
 
 weir_result allocate(weir_device device, const weir_memory_options* options, weir_allocation* out,
                      weir_status* status) {
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(20, device, nullptr, status); result != WEIR_OK) return result;
-  if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
+  if (!has_its_size(*options, status)) return WEIR_ERROR_INVALID;
+  if (!watch.take_memory("memory_allocate", options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
   const weir_result result = watch.real->memory_allocate(device, options, out, status);
   watch.remember_memory(result == WEIR_OK ? *out : nullptr, options->size);
   return result;
@@ -145,7 +187,8 @@ weir_result allocate_async(weir_stream stream, const weir_memory_options* option
                            weir_status* status) {
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(22, stream, nullptr, status); result != WEIR_OK) return result;
-  if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
+  if (!has_its_size(*options, status)) return WEIR_ERROR_INVALID;
+  if (!watch.take_memory("memory_allocate_async", options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
   const weir_result result = watch.real->memory_allocate_async(stream, options, out, status);
   watch.remember_memory(result == WEIR_OK ? *out : nullptr, options->size);
   return result;
@@ -155,6 +198,7 @@ weir_result memory_info(weir_allocation allocation, weir_memory_info* info, weir
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(24, allocation, nullptr, status); result != WEIR_OK)
     return result;
+  if (!has_its_size(*info, status)) return WEIR_ERROR_INVALID;
   const weir_result result = watch.real->memory_get_info(allocation, info, status);
   if (result == WEIR_OK && watch.hide_host_pointers && info->kind == WEIR_MEMORY_DEVICE)
     info->host_pointer = nullptr;
@@ -177,10 +221,20 @@ weir_result free_memory(weir_allocation allocation, weir_status* status) {
   return watch.real->memory_free(allocation, status);
 }
 
+weir_result free_memory_async(weir_stream stream, weir_allocation allocation, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(23, stream, allocation, status); result != WEIR_OK)
+    return result;
+  watch.forget_memory(allocation);
+  return watch.real->memory_free_async(stream, allocation, status);
+}
+
 weir_result create_graph(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,
                          weir_graph* out, weir_status* status) {
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(36, device, nullptr, status); result != WEIR_OK) return result;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (!has_its_size(*nodes[i], status)) return WEIR_ERROR_INVALID;
   watch.remember_graph(count, nodes);
   return watch.real->graph_create(device, count, nodes, out, status);
 }
@@ -213,7 +267,6 @@ weir_driver_table make_table(const weir_driver_table& real) {
 #define WEIR_FORWARD(slot, name) forward<slot, &weir_driver_table::name>(table)
   WEIR_FORWARD(0, device_count);
   WEIR_FORWARD(2, device_close);
-  WEIR_FORWARD(5, stream_create);
   WEIR_FORWARD(7, stream_flush);
   WEIR_FORWARD(8, stream_query);
   WEIR_FORWARD(9, stream_synchronize);
@@ -225,16 +278,12 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(17, event_query);
   WEIR_FORWARD(18, event_synchronize);
   WEIR_FORWARD(19, event_elapsed);
-  WEIR_FORWARD(23, memory_free_async);
   WEIR_FORWARD(25, copy_to_device);
   WEIR_FORWARD(26, copy_to_host);
   WEIR_FORWARD(27, copy_on_device);
   WEIR_FORWARD(28, copy_peer);
   WEIR_FORWARD(29, fill);
-  WEIR_FORWARD(30, module_load);
   WEIR_FORWARD(31, module_unload);
-  WEIR_FORWARD(32, module_get_kernel);
-  WEIR_FORWARD(33, kernel_get_info);
   WEIR_FORWARD(34, kernel_launch);
   WEIR_FORWARD(35, get_extension);
   WEIR_FORWARD(37, graph_update);
@@ -245,10 +294,15 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(42, kernel_max_cooperative_blocks);
 #undef WEIR_FORWARD
   table.device_open = open_device;
+  table.stream_create = create_stream;
+  table.module_load = load_module;
+  table.module_get_kernel = get_kernel;
+  table.kernel_get_info = get_kernel_info;
   table.device_get_info = get_info;
   table.memory_allocate = allocate;
   table.memory_allocate_async = allocate_async;
   table.memory_free = free_memory;
+  table.memory_free_async = free_memory_async;
   table.memory_get_info = memory_info;
   table.device_get_memory = get_memory;
   table.graph_create = create_graph;
@@ -290,6 +344,7 @@ Device Watch::sibling(const Device& device) {
 void Watch::reset() {
   std::lock_guard lock(mutex_);
   counts_.clear();
+  refused_.clear();
   failures_.clear();
   hooks_.clear();
   calls_.clear();
@@ -322,6 +377,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     if (broken_ && (first == broken_ || second == broken_) && !lets_go) result = WEIR_ERROR_UNKNOWN;
     if (first == broken_ && lets_go) broken_ = nullptr;  // the next object may get its address
     if (lost_ && !lets_go) result = WEIR_ERROR_DEVICE_LOST;
+    if (result != WEIR_OK) ++refused_[std::string(name)];
   }
   if (hook) hook();
   if (result != WEIR_OK && status) {
@@ -337,6 +393,12 @@ std::uint64_t Watch::count(std::string_view slot) {
   std::lock_guard lock(mutex_);
   const auto found = counts_.find(slot);
   return found == counts_.end() ? 0 : found->second;
+}
+
+std::uint64_t Watch::refused(std::string_view slot) {
+  std::lock_guard lock(mutex_);
+  const auto found = refused_.find(slot);
+  return found == refused_.end() ? 0 : found->second;
 }
 
 std::uint64_t Watch::total() {
@@ -422,12 +484,13 @@ std::optional<std::uint64_t> Watch::reported_free() {
   return reported_free_;
 }
 
-bool Watch::take_memory(std::uint64_t bytes, weir_status* status) {
+bool Watch::take_memory(std::string_view slot, std::uint64_t bytes, weir_status* status) {
   std::lock_guard lock(mutex_);
   if (bytes <= limit_ && used_ <= limit_ - bytes) {
     used_ += bytes;
     return true;
   }
+  ++refused_[std::string(slot)];
   status->code = WEIR_ERROR_OUT_OF_MEMORY;
   std::strcpy(status->message, "the test's memory is used up");
   return false;

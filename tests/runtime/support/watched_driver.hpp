@@ -40,6 +40,8 @@ class Watch {
   // Counts and order.
   std::uint64_t count(std::string_view slot);
   std::uint64_t total();
+  /// Calls of `slot` that this class made fail.
+  std::uint64_t refused(std::string_view slot);
   void start_recording();
   std::vector<Call> recorded();
   /// The dependencies of each node of the most recent graph, by the nodes' positions.
@@ -64,10 +66,11 @@ class Watch {
   const weir_driver_table* real = nullptr;
   std::uint64_t hidden = 0;
   bool native_streams = false;
-  bool hide_host_pointers = false;  ///< of device memory
+  bool hide_host_pointers = false;                     ///< of device memory
+  std::function<void(weir_device_info&)> change_info;  ///< changes what the next opened device is said to be
   weir_result enter(std::size_t slot, const void* first, const void* second, weir_status* status);
   std::optional<std::uint64_t> reported_free();
-  bool take_memory(std::uint64_t bytes, weir_status* status);
+  bool take_memory(std::string_view slot, std::uint64_t bytes, weir_status* status);
   void remember_memory(weir_allocation allocation, std::uint64_t bytes);
   void forget_memory(weir_allocation allocation);
   void remember_graph(std::uint32_t count, const weir_graph_node* const* nodes);
@@ -80,7 +83,7 @@ class Watch {
   void reset();
 
   std::mutex mutex_;
-  std::map<std::string, std::uint64_t, std::less<>> counts_;
+  std::map<std::string, std::uint64_t, std::less<>> counts_, refused_;
   std::map<std::string, Failure, std::less<>> failures_;
   std::map<std::string, std::function<void()>, std::less<>> hooks_;
   std::vector<Call> calls_;

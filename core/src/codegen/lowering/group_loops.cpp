@@ -49,7 +49,8 @@ class GroupLoop : private FunctionPart {
       indices[d] = b_.CreateAdd(space_.low[d], b_.CreateURem(number, space_.count[d]));
     indices[0] = b_.CreateAdd(space_.low[0], number);
     const ThreadModel* model = device_.threads();
-    Value* thread = model ? b_.CreateZExt(model->thread(b_), b_.getInt64Ty()) : i64(0);
+    // Where one caller runs all threads, lower_threads() numbers them.
+    Value* thread = model ? b_.CreateZExt(model->thread(b_), b_.getInt64Ty()) : nullptr;
     std::vector<Value*> of_thread(loop_.component, i64(0));
     Value* rest = thread;
     if (model)

@@ -2,6 +2,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Support/KnownBits.h>
 #include <llvm/Transforms/Utils/IntegerDivision.h>
 

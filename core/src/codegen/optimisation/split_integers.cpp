@@ -245,7 +245,6 @@ class Splitting {
   void complete(llvm::PHINode& phi) {
     const Parts parts = parts_.at(&phi);
     for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
-      b_.SetInsertPoint(phi.getIncomingBlock(k)->getTerminator());
       const Parts incoming = parts_of(phi.getIncomingValue(k));
       llvm::cast<llvm::PHINode>(parts.low)->addIncoming(incoming.low, phi.getIncomingBlock(k));
       if (parts.high)

@@ -324,6 +324,15 @@ class Widening {
         return b_.CreateUIToFP(zero(0), i.getType());
       case I::SIToFP:
         return b_.CreateSIToFP(sign(0), i.getType());
+      case I::Call: {
+        const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+        if (!call) return nullptr;
+        const llvm::Intrinsic::ID id = call->getIntrinsicID();
+        const std::vector<llvm::Type*> types{i.getType(), word_};
+        if (id == llvm::Intrinsic::scmp) return b_.CreateIntrinsic(id, types, {sign(0), sign(1)});
+        if (id == llvm::Intrinsic::ucmp) return b_.CreateIntrinsic(id, types, {zero(0), zero(1)});
+        return nullptr;
+      }
       default:
         return nullptr;
     }

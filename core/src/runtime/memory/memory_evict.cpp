@@ -193,7 +193,6 @@ std::uint64_t MemoryPool::trim() {
   try {
     const std::uint64_t bytes = trim_caches();
     end();
-    last_trim_.store(bytes, std::memory_order_relaxed);
     return bytes;
   } catch (...) {
     end();

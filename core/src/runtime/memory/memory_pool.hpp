@@ -243,7 +243,7 @@ class MemoryPool {
   static bool is_reached(const EventState& mark) noexcept;
   void wait_on_host(const Marks& marks) noexcept;
   std::uint64_t bytes_in_use() const noexcept;
-  [[noreturn]] void throw_out_of_memory(std::uint64_t bytes, const Status& status);
+  [[noreturn]] void throw_out_of_memory(std::uint64_t bytes, std::uint64_t released, const Status& status);
 
   DeviceState& device_;
   CacheLimit limit_;
@@ -260,7 +260,7 @@ class MemoryPool {
   std::atomic<std::uint64_t> leaving_bytes_{0};  // in `pending_`, to be returned to the driver
   std::atomic<std::uint32_t> trimming_{0};       // threads that return all caches
   std::atomic<std::uint64_t> allocated_since_look_{0}, spare_at_look_{0};
-  std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0}, last_trim_{0};
+  std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0};
   std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0}, given_back_{0};
 };
 

@@ -201,16 +201,18 @@ MemoryBlock* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t
   Status status;
   make_room(index);
   weir_result result = request_from_driver(stream, bytes, &allocation, status);
+  std::uint64_t released = 0;
   // Memory that another thread is returning is in no cache; wait until the return ends.
   for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
     if (MemoryBlock* block = take_after_events(stream, index)) return hand_out(block, stream, false);
     const std::uint32_t others = trimming_.load(std::memory_order_acquire);
     const std::uint64_t bytes_back = trim();
+    released += bytes_back;
     if (others) trimming_.wait(others, std::memory_order_acquire);
     result = request_from_driver(stream, bytes, &allocation, status);
     if (!others && !bytes_back) break;
   }
-  if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, status);
+  if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, released, status);
   if (result != WEIR_OK) device_.fail(fmt::format("allocate {} bytes", bytes), result, status, nullptr);
   const bool ordered = device_.has(Capability::stream_ordered_allocation);
   if (ordered) stream.note_submission();
@@ -258,7 +260,7 @@ MemoryBlock* MemoryPool::new_block() {
   return &blocks_.emplace_back(device_);
 }
 
-void MemoryPool::throw_out_of_memory(std::uint64_t bytes, const Status& status) {
+void MemoryPool::throw_out_of_memory(std::uint64_t bytes, std::uint64_t released, const Status& status) {
   const MemoryStatistics now = statistics();
   std::uint64_t free = 0, total = 0;
   device_.call_no_throw(
@@ -267,7 +269,7 @@ void MemoryPool::throw_out_of_memory(std::uint64_t bytes, const Status& status) 
       ErrorCode::out_of_memory,
       fmt::format("cannot allocate {} bytes on {}: {} of {} bytes free, arrays use {}, {} cached bytes were "
                   "released{}{}; free arrays or use smaller ones",
-                  bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
+                  bytes, device_.device_name(), free, total, now.bytes_in_use, released,
                   status.message[0] ? ": " : "", status.message),
       status.vendor_code, status.vendor_name);
 }
