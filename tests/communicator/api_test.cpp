@@ -285,6 +285,28 @@ TEST(RankFailure, ALimitThatIsNoTimeIsRefused) {
                 HasSubstr("JoinOptions::limit is " + std::to_string(limit) + " ms, expected at least 1"));
 }
 
+TEST(RankFailure, TheLongestLimitIsOne) {
+  std::atomic<std::uint32_t> next{0};
+  run_ranks(2, [&] {
+    const Communicator world = join({.address = "the longest limit",
+                                     .rank = next++,
+                                     .size = 2,
+                                     .limit = std::chrono::milliseconds::max()});
+    world.barrier();
+    if (world.rank() == 1) std::this_thread::sleep_for(20ms);
+    world.barrier();
+  });
+}
+
+TEST(RankFailure, ARankOutsideOfItsGroupIsRefused) {
+  for (const std::uint32_t rank : {1u, 4'000'000'000u, ~0u})
+    EXPECT_THAT(thrown_by([&] { join({.address = "outside", .rank = rank, .size = 1}); }),
+                HasSubstr("JoinOptions::rank is " + std::to_string(rank) +
+                          ", expected a number below JoinOptions::size, 1"));
+  EXPECT_THAT(thrown_by([&] { join({.address = "outside", .rank = 0, .size = 4'000'000'000u}); }),
+              HasSubstr("a group of threads has at most 1024 ranks"));
+}
+
 TEST(RankFailure, AReductionThatThereIsNotIsRefused) {
   const Device device = open("cpu");
   const Stream stream = device.create_stream();

@@ -254,10 +254,9 @@ TEST(ForLoops, RefuseAConstantStepThatWouldNeverRun) {
       for_(0, 9, 0, [&](Index k) { x[i] = x[k]; });
     });
   });
-  EXPECT_THAT(text,
-              testing::HasSubstr(line(-4) + ": the step of for_ is -1, so that the loop would never run"));
-  EXPECT_THAT(text,
-              testing::HasSubstr(line(-4) + ": the step of for_ is 0, so that the loop would never run"));
+  const std::string down = line(-4), nowhere = line(-3);
+  EXPECT_THAT(text, testing::HasSubstr(down + ": the step of for_ is -1, so that the loop would never run"));
+  EXPECT_THAT(text, testing::HasSubstr(nowhere + ": the step of for_ is 0, so that the loop would never run"));
   EXPECT_THAT(text, testing::HasSubstr("as in n - 1 - k"));
 }
 

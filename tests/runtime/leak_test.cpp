@@ -163,10 +163,10 @@ class Borrower {
       const auto x = device.array<std::int32_t>(home, 500), z = device.array<std::int32_t>(home, 500);
       x.fill(home, 1);
       z.fill(home, 1);
+      copier.wait(home);
       close_gate(kernels, copier);
       for (int i = 0; i < 2; ++i) y.copy_from(copier, x);
       z.copy_from(copier, y);
-      copier.wait(home);
     }
     const auto next = device.array<std::int32_t>(home, 500);
     open_gates();
@@ -309,6 +309,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Leaks, NothingIsLeftWhicheverCallFails) {
   constexpr std::uint64_t most_runs = 5;  // for each function of the driver
   Borrower borrower(GetParam().hidden, GetParam().keeps_nothing);
+  if (borrower.device.info().kind != DeviceKind::cpu)
+    GTEST_SKIP() << "other drivers refuse calls by themselves, which is not counted here";
   borrower.use_everything();
   std::map<std::string, std::uint64_t> calls;
   for (const char* slot :

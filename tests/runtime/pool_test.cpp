@@ -397,6 +397,7 @@ TEST_P(Pool, GivesBackMemoryThatBelongsToNoStream) {
   for (int i = 0; i < 8; ++i) {
     shared.push_back(device.array<std::uint8_t>(a, 65'536));
     shared.back().fill(b, 1);
+    a.wait(b);
     shared.back().fill(a, 1);
   }
   shared.clear();

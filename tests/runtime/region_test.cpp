@@ -305,6 +305,38 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
   }
 }
 
+// A block of a region may hold another region, whose streams are leased by a leased stream.
+// proves R19
+TEST(Region, AFailureOfAnInnerRegionReachesTheCallerOfTheOuterOne) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  detail::StreamState* const outer = streams.lease(*stream.state());
+  ASSERT_NE(outer, nullptr);
+  detail::StreamState* const inner = streams.lease(*outer);
+  ASSERT_NE(inner, nullptr);
+  streams.give_back(inner, outer);
+  streams.give_back(outer, stream.state());
+  Watch::get().break_stream(inner->stream);
+  error_of(ErrorCode::unknown, [&] { stream.synchronize(); });
+  stream.synchronize();
+}
+
+// proves R19
+TEST(Region, AWaitThatComesBeforeTheEndOfARegionLeavesItsFailureToTheNextOne) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  detail::StreamState* const branch = streams.lease(*stream.state());
+  ASSERT_NE(branch, nullptr);
+  streams.give_back(branch, stream.state());
+  Watch::get().fail("stream_query", 1, WEIR_NOT_READY);
+  stream.synchronize();
+  Watch::get().fail_no_more();
+  Watch::get().break_stream(branch->stream);
+  error_of(ErrorCode::unknown, [&] { stream.synchronize(); });
+}
+
 // proves R20
 TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   const Device device = Watch::open();

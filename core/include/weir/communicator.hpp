@@ -105,8 +105,9 @@ struct JoinOptions {
   std::optional<Device> device{};
 };
 
-/// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, Error{not_found} if no
-/// usable communicator has that name, and Error{rank} if a rank does not join within the limit.
+/// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, for a rank that is not
+/// below the size, and for more than 1024 ranks of `local`, Error{not_found} if no usable communicator has
+/// that name, and Error{rank} if a rank does not join within the limit.
 WEIR_API Communicator join(const JoinOptions& options);
 
 /// The group of all ranks: the processes that a launcher such as mpirun started, or the threads of

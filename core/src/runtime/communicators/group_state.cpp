@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <span>
@@ -71,6 +72,9 @@ bool takes_memory(const CommunicatorPlugin& communicator, const Device& device) 
          device.info().has(Capability::native_stream) && device.info().has(Capability::device_address);
 }
 
+// Longer ones overflow when they are added to a time.
+constexpr std::chrono::years longest_limit{10};
+
 GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
     : plugin_(plugin), rank_(options.rank), size_(options.size) {
   if (options.limit <= std::chrono::milliseconds(0))
@@ -78,6 +82,11 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
         ErrorCode::invalid,
         fmt::format("JoinOptions::limit is {} ms, expected at least 1: the longest wait for other ranks",
                     options.limit.count()));
+  if (size_ != 0 && rank_ >= size_)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("JoinOptions::rank is {}, expected a number below JoinOptions::size, {}", rank_, size_));
+  const auto limit = std::min<std::chrono::milliseconds>(options.limit, longest_limit);
   weir_group_options wanted{};
   wanted.struct_size = sizeof wanted;
   std::optional<Stream> stream;
@@ -91,12 +100,17 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   wanted.rank = options.rank;
   wanted.size = options.size;
   wanted.validate = options.validate;
-  wanted.limit = static_cast<std::uint64_t>(std::chrono::nanoseconds(options.limit).count());
+  wanted.limit = static_cast<std::uint64_t>(std::chrono::nanoseconds(limit).count());
   wanted.address = options.size == 0 && options.address.empty() ? nullptr : options.address.c_str();
   const std::uint64_t capabilities = describe(plugin_).capabilities;
   std::shared_ptr<ThreadGroup> threads;
-  if ((capabilities & WEIR_COMMUNICATOR_THREADS) && !(capabilities & WEIR_COMMUNICATOR_PROCESSES))
+  if ((capabilities & WEIR_COMMUNICATOR_THREADS) && !(capabilities & WEIR_COMMUNICATOR_PROCESSES)) {
+    if (size_ > max_thread_ranks)
+      throw Error(ErrorCode::invalid,
+                  fmt::format("JoinOptions::size is {}; a group of threads has at most {} ranks", size_,
+                              max_thread_ranks));
     threads = ThreadGroup::enter(options.address, rank_, size_, options.device);
+  }
   Status status;
   if (const weir_result result = plugin_.table().group_join(&wanted, &group_, &status); result != WEIR_OK)
     throw Error(code_of(result),
@@ -116,7 +130,7 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   has_threads_ = size_ > 1 && (capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
   if (has_threads_ && options.device) options.device->state()->streams.note_ranks();
   if (threads) devices_ = threads->complete(options.address);
-  if (are_peers(devices_)) peers.emplace(*this, threads, options.limit);
+  if (are_peers(devices_)) peers.emplace(*this, threads, limit);
   try {
     thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
   } catch (const std::exception& error) {

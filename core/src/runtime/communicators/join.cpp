@@ -21,7 +21,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint32_t max_ranks = 1024;
+constexpr std::uint32_t max_ranks = detail::max_thread_ranks;
 
 /// A thread of run_ranks().
 struct Seat {

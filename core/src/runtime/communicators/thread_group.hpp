@@ -25,6 +25,9 @@ struct Offer {
   std::atomic<bool> settled{false};
 };
 
+/// Of a group of threads: each has a thread and a queue for each other one.
+inline constexpr std::uint32_t max_thread_ranks = 1024;
+
 class ThreadGroup {
  public:
   /// Adds a rank with its device, before it joins the group `address`. All ranks of a group get one object.

@@ -115,6 +115,9 @@ void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noe
     leased->lease.joined_at.store(joined_into->submitted.load(std::memory_order_acquire),
                                   std::memory_order_release);
     leased->lease.joined_into.store(joined_into, std::memory_order_release);
+    // Its own leased streams ran a region inside of this one, whose caller waits for them too.
+    if (const std::uint64_t inner = leased->lease.joined_streams.exchange(0, std::memory_order_acq_rel))
+      joined_into->lease.joined_streams.fetch_or(inner, std::memory_order_acq_rel);
     if (!(joined_into->lease.joined_streams.load(std::memory_order_relaxed) & bit))
       joined_into->lease.joined_streams.fetch_or(bit, std::memory_order_relaxed);
   } else {
@@ -129,11 +132,15 @@ void StreamManager::check_joined_streams(StreamState& stream) {
   std::uint64_t used = stream.lease.joined_streams.exchange(0, std::memory_order_acq_rel);
   std::exception_ptr first;
   for (; used; used &= used - 1) {
+    const std::uint64_t bit = used & -used;
     StreamState& leased = *leasable_[std::countr_zero(used)].load(std::memory_order_acquire);
     if (!pin(leased)) continue;  // replaced since: its failure was reported
     try {
-      device_.query(leased.launched_last(), "wait for a block of a region",
-                    [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });
+      const bool done = device_.query(
+          leased.launched_last(), "wait for a block of a region",
+          [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });
+      // Of a region that another thread has launched since this wait began, and waits for itself.
+      if (!done) stream.lease.joined_streams.fetch_or(bit, std::memory_order_acq_rel);
     } catch (...) {
       leased.lease.failed.store(true, std::memory_order_relaxed);
       if (!first) first = std::current_exception();
