@@ -307,6 +307,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 // proves R6, R34
 TEST_P(Leaks, NothingIsLeftWhicheverCallFails) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "ThreadSanitizer misses the order between a copy to another device and the next use of its "
+                  "borrowed source";
+#endif
   constexpr std::uint64_t most_runs = 5;  // for each function of the driver
   Borrower borrower(GetParam().hidden, GetParam().keeps_nothing);
   if (borrower.device.info().kind != DeviceKind::cpu)
