@@ -319,9 +319,8 @@ WEIR_REQUIREMENT(3, 98, Shapes, BlocksThatRunAtOnceHaveTheirOwnSharedMemory,
             << "block " << n << " of " << blocks << " found the number " << found[1 + n] << " in its "
             << bytes
             << " bytes of dynamic shared memory, after it had written its own number there and waited for "
-               "the "
-               "other block. driver.h: each block has memory of its own. Look first at where a thread that "
-               "runs blocks takes the memory of its block";
+               "the other block. driver.h: each block has memory of its own. Look first at where a thread "
+               "that runs blocks takes the memory of its block";
     }
     if (met == 0) break;  // the device runs one block after the other
   }

@@ -8,7 +8,7 @@
 
 #include "dsl/trace.hpp"
 #include "ir/algorithm.hpp"
-#include "runtime/process_tables.hpp"
+#include "process_tables.hpp"
 
 namespace weir::detail {
 
@@ -51,13 +51,13 @@ Kind kind_named(std::string_view word, std::uint8_t count) {
 class Register {
  public:
   std::uint32_t add(std::string_view name, const Where& where) {
-    const std::lock_guard lock(detail::mutex_of(detail::ProcessTable::traced_kernels));
+    const std::lock_guard lock(mutex_of(ProcessTable::traced_kernels));
     if (++last_ == 0) ++last_;  // 0 names no trace
     kernels_[last_ % kernels_.size()] = {last_, std::string(name), where};
     return last_;
   }
   std::string describe(std::uint32_t trace) {
-    const std::lock_guard lock(detail::mutex_of(detail::ProcessTable::traced_kernels));
+    const std::lock_guard lock(mutex_of(ProcessTable::traced_kernels));
     const Kernel& kernel = kernels_[trace % kernels_.size()];
     return kernel.trace == trace && trace != 0 ? "'" + kernel.name + "' (" + at(kernel.where) + ")"
                                                : "made earlier";

@@ -18,7 +18,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "foreign_text.hpp"
-#include "runtime/process_tables.hpp"
+#include "process_tables.hpp"
 #include "runtime/programs/preparation.hpp"
 #include "runtime/streams/host_callback.hpp"
 

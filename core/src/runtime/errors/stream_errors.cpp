@@ -10,8 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "process_tables.hpp"
 #include "runtime/devices/device_state.hpp"
-#include "runtime/process_tables.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {

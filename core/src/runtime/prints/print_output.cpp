@@ -7,8 +7,8 @@
 #include <weir/error.hpp>
 #include <weir/on_print.hpp>
 
+#include "process_tables.hpp"
 #include "runtime/devices/device_state.hpp"
-#include "runtime/process_tables.hpp"
 
 namespace weir {
 namespace detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/process_tables.hpp"
+#include "process_tables.hpp"
 
 #include <pthread.h>
 
