@@ -9,8 +9,8 @@ EXPECTATIONS = Path(__file__).resolve().parent.parent / "conformance/vulkan/nvid
 
 
 def judge(proof):
-    """Must have the GPU to itself with Vulkan: beside another process, NVIDIA's Vulkan driver runs no copy while a
-    kernel that waits for one runs (tests/evidence/vulkan.md)."""
+    """Must have the GPU to itself. The suite takes all of its memory. Beside another process, NVIDIA's Vulkan driver runs
+    no copy while a kernel that waits for one runs (tests/evidence/vulkan.md)."""
     driver, _, index = proof.device.partition(":")
     report = proof.logs / "conformance"
     known = ["--expectations", EXPECTATIONS] if driver == "vulkan" else []

@@ -163,8 +163,7 @@ def report_outcome(proof, part, what, outcome):
 
 
 def prove(proof):
-    if is_vulkan(proof):  # see conformance.py
-        judge(proof)
+    judge(proof)
     jobs = []
     for name in sorted(programs(proof), key=lambda name: (name not in LONGER, -SHARDS.get(name, 1))):
         names, shards = tests_of(proof, name, ()), SHARDS.get(name, 1)
@@ -173,7 +172,6 @@ def prove(proof):
                                                  limit=LONGER.get(name, LIMIT), label=f".{shard}")))
         if not names:
             proof.add("tests", name, False, "names no tests")
-    conforming = None if is_vulkan(proof) else proof.pool.submit(judge, proof)
     outcomes = {}
     for name, job in jobs:
         outcomes.setdefault(name, Outcome()).add(job.result()[0])
@@ -181,8 +179,6 @@ def prove(proof):
         report_outcome(proof, "tests", name, outcomes[name])
     if not outcomes:
         proof.add("tests", "test programs", False, f"there are none in {proof.program('')}")
-    if conforming:
-        conforming.result()
     if "bits_test" not in outcomes:
         proof.add("tests", "bits_test", False, "is not in the bundle")
 
