@@ -36,7 +36,12 @@ FLOORS = {
     "loops_of_8_Mi_elements_in_blocks": 0.95,
     "loops_of_256_elements_in_blocks": 0.93,  # the loops without blocks are merged
     "stream_lease": 0.1,
-    "process_start_to_first_result": 1.25,  # HIP's library, if installed, is also loaded at each start
+    "process_start_to_first_result/cold": 1.25,  # HIP's library, if installed, is also loaded at each start
+    "process_start_to_first_result/warm": 1.25,
+    "first_result_of_one_loop/cold": 1.0,
+    "first_result_of_one_loop/warm": 5,
+    "first_result_of_20_loops/cold": 200,
+    "first_result_of_20_loops/warm": 10,
     "copy_3_GiB": 0.98,
     "triad_3_GiB": 0.98,
     "triad_3_GiB_terabytes_per_second": 4.1,

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measurements in separate processes: the lease of a stream, and the time from the start of a process to the
-// first result of a kernel that was never compiled before.
+// first result of a kernel, and from the device being ready.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "device.hpp"
 #include "figures.hpp"
+#include "temporary_folder.hpp"
 
 extern char** environ;
 
@@ -23,29 +26,92 @@ std::string installed(const char* program) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
 }
 
-double seconds_of_process(const std::string& program) {
-  char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
+/// Seconds of a run of a program: all of it, and from the device being ready, which the program prints.
+struct Times {
+  double whole = 0, since_ready = 0;
+};
+
+Times run(const char* name, const std::string& argument = "") {
+  const std::string program = installed(name);
+  char* const arguments[] = {const_cast<char*>(program.c_str()),
+                             argument.empty() ? nullptr : const_cast<char*>(argument.c_str()), nullptr};
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   pid_t child = 0;
   const double begin = now();
-  if (posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ) != 0)
+  const int refused = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (refused != 0) {
+    close(ends[0]);
     throw std::runtime_error("cannot start " + program);
+  }
   int status = 0;
-  if (waitpid(child, &status, 0) < 0 || status != 0) throw std::runtime_error(program + " failed");
-  return now() - begin;
+  const bool ended = waitpid(child, &status, 0) == child && status == 0;
+  Times times{.whole = now() - begin};
+  char text[64] = "";
+  const ssize_t length = read(ends[0], text, sizeof text - 1);
+  close(ends[0]);
+  if (!ended || length <= 0 || std::sscanf(text, "%lf", &times.since_ready) != 1)
+    throw std::runtime_error(program + " failed");
+  return times;
 }
 
-void add_first_result() {
-  add({.name = "process_start_to_first_result",
-       .peer = "NVRTC and the driver API",
-       .bar = at_most<1000>(),
-       .prepare =
-           [] {
-             setenv("CUDA_CACHE_DISABLE", "1", 1);  // the kernel is new in every process
-             setenv("WEIR_DEVICE", device().name().c_str(), 1);
-             return Sides{.ours = [] { return seconds_of_process(installed("weir-bench-first-result")); },
-                          .peer = [] { return seconds_of_process(installed("weir-bench-first-nvrtc")); }};
-           },
+/// Runs weir-bench-first-result with a compile cache of its own, empty or filled by earlier runs. The vendor's
+/// cache is off.
+Times first_result(bool cold, const std::string& argument = "") {
+  static const test::TemporaryFolder kept;
+  const test::TemporaryFolder empty;
+  setenv("CUDA_CACHE_DISABLE", "1", 1);
+  setenv("WEIR_DEVICE", device().name().c_str(), 1);
+  setenv("WEIR_CACHE", (cold ? empty : kept).path().c_str(), 1);
+  const Times times = run("weir-bench-first-result", argument);
+  unsetenv("WEIR_CACHE");
+  return times;
+}
+
+template <int Milliseconds>
+Bar at_most_milliseconds() {
+  return {"at most " + std::to_string(Milliseconds) + " ms", [](double ours, double) { return ours * 1e3; },
+          [](double ms) { return ms <= Milliseconds; }};
+}
+
+void add_first_result(const char* name, const char* peer, Bar bar, std::function<double()> ours,
+                      std::function<double()> theirs) {
+  add({.name = name,
+       .peer = peer,
+       .bar = std::move(bar),
+       .prepare = [ours, theirs] { return Sides{.ours = ours, .peer = theirs}; },
        .samples = 9});
+}
+
+void add_first_results() {
+  const auto nvrtc = [] { return run("weir-bench-first-nvrtc"); };
+  add_first_result(
+      "process_start_to_first_result/cold", "NVRTC and the driver API", at_most<1000>(),
+      [] { return first_result(true).whole; }, [nvrtc] { return nvrtc().whole; });
+  add_first_result(
+      "process_start_to_first_result/warm", "machine code and the driver API", at_most<1050>(),
+      [] { return first_result(false).whole; },
+      [] {
+        static const test::TemporaryFolder folder;
+        return run("weir-bench-first-nvrtc", (folder.path() / "code").string()).whole;
+      });
+  add_first_result(
+      "first_result_of_one_loop/cold", "NVRTC", at_most<850>(), [] { return first_result(true).since_ready; },
+      [nvrtc] { return nvrtc().since_ready; });
+  add_first_result(
+      "first_result_of_one_loop/warm", "none", at_most_milliseconds<3>(),
+      [] { return first_result(false).since_ready; }, {});
+  add_first_result(
+      "first_result_of_20_loops/cold", "none", at_most_milliseconds<150>(),
+      [] { return first_result(true, "robots").since_ready; }, {});
+  add_first_result(
+      "first_result_of_20_loops/warm", "none", at_most_milliseconds<5>(),
+      [] { return first_result(false, "robots").since_ready; }, {});
 }
 
 /// Nanoseconds per lease and return, and driver calls per thousand pairs, from weir-bench-lease.
@@ -74,7 +140,7 @@ void add_process_cases() {
              return Sides{.ours = lease, .peer = {}};
            },
        .samples = 3});
-  add_first_result();
+  add_first_results();
 }
 
 }  // namespace weir::bench::gpu
