@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a whole process as users experience it: opens the device in WEIR_DEVICE (default: the CPU), builds
-// a small new kernel, runs it and reads the result. With the argument "robots", the kernel is a step of robots
-// of 20 loops. Prints the seconds from the device being ready, with a stream and the arrays, to the result.
+// a small new kernel, runs it and reads the result. The argument "loops" names a kernel of 20 loops, and "robots"
+// a step of robots, which has 20 longer ones. Prints the seconds from the device being ready, with a stream and the arrays, to the result.
 #include <weir/weir.hpp>
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "../../sdk/examples/robots.hpp"
+#include "chain_kernels.hpp"
 
 namespace {
 
@@ -41,6 +41,20 @@ int scale(const Device& device, const Stream& stream) {
   return report(ready, 7.0f, x.to_host(stream)[999]);
 }
 
+int twenty_loops(const Device& device, const Stream& stream) {
+  const auto x = device.array<float>(1000), y = device.array<float>(1000);
+  x.fill(stream, 1.0f);
+  stream.synchronize();
+  const auto ready = Clock::now();
+  const Kernel loops{"loops", [](View<float> x, View<float> y) {
+    for (int k = 0; k < 10; ++k) bench::reverse_twice(x, y);
+  }};
+  loops(stream, x, y);
+  float expected = 1.0f;
+  for (int k = 0; k < 10; ++k) expected = expected * 1.5f * 0.5f + 1.0f;
+  return report(ready, expected, x.to_host(stream)[999]);
+}
+
 int step_of_robots(const Device& device, const Stream& stream) {
   robots::Robots some(device, 4096);
   some.reset(stream);
@@ -60,6 +74,8 @@ int main(int count, char** words) {
   const Device device = open(name && *name ? name : "cpu");
   const Stream stream = device.create_stream();
   CurrentStream scope{stream};
-  return count > 1 && std::string_view(words[1]) == "robots" ? step_of_robots(device, stream)
-                                                             : scale(device, stream);
+  const std::string_view kernel = count > 1 ? words[1] : "";
+  return kernel == "robots" ? step_of_robots(device, stream)
+         : kernel == "loops" ? twenty_loops(device, stream)
+                             : scale(device, stream);
 }

@@ -42,6 +42,8 @@ FLOORS = {
     "first_result_of_one_loop/warm": 5,
     "first_result_of_20_loops/cold": 200,
     "first_result_of_20_loops/warm": 10,
+    "first_result_of_robots/cold": 350,
+    "first_result_of_robots/warm": 10,
     "copy_3_GiB": 0.98,
     "triad_3_GiB": 0.98,
     "triad_3_GiB_terabytes_per_second": 4.1,

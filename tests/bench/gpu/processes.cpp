@@ -60,16 +60,18 @@ Times run(const char* name, const std::string& argument = "") {
   return times;
 }
 
-/// Runs weir-bench-first-result with a compile cache of its own, empty or filled by earlier runs. The vendor's
-/// cache is off.
+/// Runs weir-bench-first-result with caches of its own, empty or filled by earlier runs: of Weir's code, and
+/// CUDA's, which keeps the machine code of PTX.
 Times first_result(bool cold, const std::string& argument = "") {
   static const test::TemporaryFolder kept;
   const test::TemporaryFolder empty;
-  setenv("CUDA_CACHE_DISABLE", "1", 1);
+  const std::filesystem::path& folder = (cold ? empty : kept).path();
+  setenv("CUDA_CACHE_DISABLE", "0", 1);
+  setenv("CUDA_CACHE_PATH", (folder / "cuda").c_str(), 1);
   setenv("WEIR_DEVICE", device().name().c_str(), 1);
-  setenv("WEIR_CACHE", (cold ? empty : kept).path().c_str(), 1);
+  setenv("WEIR_CACHE", (folder / "weir").c_str(), 1);
   const Times times = run("weir-bench-first-result", argument);
-  unsetenv("WEIR_CACHE");
+  for (const char* name : {"CUDA_CACHE_PATH", "WEIR_CACHE"}) unsetenv(name);
   return times;
 }
 
@@ -79,9 +81,9 @@ Bar at_most_milliseconds() {
           [](double ms) { return ms <= Milliseconds; }};
 }
 
-void add_first_result(const char* name, const char* peer, Bar bar, std::function<double()> ours,
+void add_first_result(std::string name, const char* peer, Bar bar, std::function<double()> ours,
                       std::function<double()> theirs) {
-  add({.name = name,
+  add({.name = std::move(name),
        .peer = peer,
        .bar = std::move(bar),
        .prepare = [ours, theirs] { return Sides{.ours = ours, .peer = theirs}; },
@@ -106,12 +108,15 @@ void add_first_results() {
   add_first_result(
       "first_result_of_one_loop/warm", "none", at_most_milliseconds<3>(),
       [] { return first_result(false).since_ready; }, {});
-  add_first_result(
-      "first_result_of_20_loops/cold", "none", at_most_milliseconds<150>(),
-      [] { return first_result(true, "robots").since_ready; }, {});
-  add_first_result(
-      "first_result_of_20_loops/warm", "none", at_most_milliseconds<5>(),
-      [] { return first_result(false, "robots").since_ready; }, {});
+  for (const std::string kernel : {"loops", "robots"}) {
+    const std::string name = kernel == "loops" ? "first_result_of_20_loops" : "first_result_of_robots";
+    add_first_result(
+        name + "/cold", "none", at_most_milliseconds<150>(),
+        [kernel] { return first_result(true, kernel).since_ready; }, {});
+    add_first_result(
+        name + "/warm", "none", at_most_milliseconds<5>(),
+        [kernel] { return first_result(false, kernel).since_ready; }, {});
+  }
 }
 
 /// Nanoseconds per lease and return, and driver calls per thousand pairs, from weir-bench-lease.
