@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 
@@ -32,14 +33,24 @@ bool TemporaryFile::fill(std::string_view bytes, Durability durability) noexcept
   return write_all(file_.get(), bytes) && (durability == Durability::process || fsync(file_.get()) == 0);
 }
 
+void TemporaryFile::set_mode(mode_t mode) noexcept {
+  // Some file systems refuse modes. The file then stays readable by its owner only.
+  if (fchmod(file_.get(), mode) != 0) errno = 0;
+}
+
 bool TemporaryFile::keep() noexcept {
   return kept_ = std::rename(path_.c_str(), target_.c_str()) == 0;
 }
 
 bool replace_file(const std::filesystem::path& path, std::string_view bytes) {
   // Judged through its links: a pipe at the end of /dev/stdout has no path of its own, so canonical() fails.
+  if (path.filename().empty()) {
+    errno = path.empty() ? ENOENT : EISDIR;
+    return false;
+  }
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     return file.get() >= 0 && write_all(file.get(), bytes);
   }
@@ -47,8 +58,10 @@ bool replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path canonical = std::filesystem::canonical(path, none);
   const std::filesystem::path& target = none ? path : canonical;
   TemporaryFile file(target.has_parent_path() ? target.parent_path() : ".", target.filename().string(),
-                     TemporaryFile::Access::by_mask);
-  return file.is_open() && file.fill(bytes, TemporaryFile::Durability::process) && file.keep();
+                     exists ? TemporaryFile::Access::owner : TemporaryFile::Access::by_mask);
+  if (!file.is_open() || !file.fill(bytes, TemporaryFile::Durability::process)) return false;
+  if (exists && S_ISREG(info.st_mode)) file.set_mode(info.st_mode & 07777);
+  return file.keep();
 }
 
 }  // namespace weir

@@ -2,6 +2,8 @@
 // Files that are written under a temporary name and then renamed, so that no reader finds a part of one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -38,6 +40,8 @@ class TemporaryFile {
   const std::filesystem::path& path() const noexcept { return path_; }
   /// Writes the contents. False with errno set on failure.
   bool fill(std::string_view bytes, Durability durability) noexcept;
+  /// Gives the file these permissions where the file system has them.
+  void set_mode(mode_t mode) noexcept;
   /// Renames the file to `folder/name`, replacing one of that name. False with errno set on failure.
   bool keep() noexcept;
 
@@ -49,7 +53,8 @@ class TemporaryFile {
 };
 
 /// Replaces the contents of a regular file as a whole, or makes one: a failure keeps the file before. Links
-/// keep their names. Devices, pipes and the like take the bytes themselves. False with errno set on failure.
+/// keep their names, and files their permissions. Devices, pipes and the like take the bytes themselves.
+/// False with errno set on failure.
 bool replace_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace weir

@@ -33,6 +33,14 @@ TEST_F(AlgorithmErrors, OfSizes) {
               testing::HasSubstr("unique: 'count' holds a number and needs 1 element, but has 2"));
 }
 
+TEST_F(AlgorithmErrors, OfWordsThatAreNone) {
+  const auto whole = tested().array<int>(stream, 10), scanned = tested().array<int>(stream, 10);
+  EXPECT_THAT(of([&] { inclusive_scan(stream, whole, scanned, static_cast<Combine>(99)); }),
+              testing::HasSubstr("inclusive_scan: 99 is not a value of Combine"));
+  EXPECT_THAT(of([&] { sort(stream, x, static_cast<SortOrder>(7)); }),
+              testing::HasSubstr("sort: 7 is not a value of SortOrder"));
+}
+
 TEST_F(AlgorithmErrors, OfSharedMemory) {
   EXPECT_THAT(
       of([&] { compact(stream, x, keep, x, count); }),

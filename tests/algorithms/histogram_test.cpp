@@ -37,5 +37,24 @@ TEST(Histogram, CountsWholeNumbersExactly) {
   EXPECT_THAT(counts.to_host(stream), testing::ElementsAre(1, 3, 1));
 }
 
+// As doubles, the largest integers of 64 bits are the end of the range.
+TEST(Histogram, CountsIntegersThatRoundToTheEndOfTheRange) {
+  const Stream stream = tested().create_stream();
+  const auto counts_of = [&]<class T>(const std::vector<T>& values, double low, double high) {
+    const Array<std::int64_t> counts = tested().array<std::int64_t>(stream, 2);
+    histogram(stream, upload(stream, values), low, high, counts);
+    return counts.to_host(stream);
+  };
+  constexpr std::uint64_t most = UINT64_MAX;
+  EXPECT_THAT(counts_of(std::vector<std::uint64_t>{0, most, most - 1, most / 2}, 0, 0x1p64),
+              testing::ElementsAre(1, 3));  // most / 2 rounds to the middle
+  EXPECT_THAT(counts_of(std::vector<std::int64_t>{INT64_MIN, INT64_MIN / 2, 0, INT64_MAX}, -0x1p63, 0x1p63),
+              testing::ElementsAre(2, 2));
+  constexpr std::int64_t bound = std::int64_t{1} << 60;  // doubles near it are 256 apart above, 128 below
+  EXPECT_THAT(counts_of(std::vector<std::int64_t>{bound - 1, bound, bound + 1, 2 * bound - 1, 2 * bound},
+                        0x1p60, 0x1p61),
+              testing::ElementsAre(2, 1));
+}
+
 }  // namespace
 }  // namespace weir::test

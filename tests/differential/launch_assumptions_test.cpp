@@ -249,6 +249,94 @@ TEST(LaunchAssumptions, BoundsMayBeThoseOfThirtyTwoAndOfSixtyFourBits) {
   }
 }
 
+/// 2i in an array of 40,000 bytes, so that two of them exceed what an iteration may have on a GPU.
+Value<float> through_large_array(const Index& i) {
+  LocalArray<float, 10'000> local;
+  local[i % 10'000] = cast<float>(i);
+  return local[i % 9999] + local[i % 10'000];
+}
+
+void expect_results(const auto& kernel, const auto& expected) {
+  const Stream stream = tested().create_stream();
+  constexpr std::int64_t n = 64;
+  auto x = tested().array<float>(n), y = tested().array<float>(n);
+  kernel(stream, x, y);
+  const std::vector<float> found = y.to_host(stream);
+  for (std::int64_t i = 0; i < n; ++i)
+    ASSERT_EQ(found[std::size_t(i)], static_cast<float>(expected(i, n))) << i;
+}
+
+TEST(LaunchAssumptions, MergedLoopsMayNeedTooLargeLocalArraysTogether) {
+  const Kernel kernel{"merged", [](View<float> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) { x[i] = through_large_array(i); });
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] + through_large_array(i); });
+                      }};
+  expect_results(kernel, [](std::int64_t i, std::int64_t) { return 4 * i; });
+  if (tested().info().kind != DeviceKind::cpu)
+    EXPECT_THAT(kernel.explain(tested().default_stream()),
+                testing::HasSubstr("because in one task, kernel 'merged': the local arrays"));
+}
+
+TEST(LaunchAssumptions, LoopsOfAShortChainMayNeedTooLargeLocalArraysTogether) {
+  const Kernel kernel{"chain", [](View<float> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) { x[i] = through_large_array(i); });
+                        range_for(x.size(),
+                                  [&](Index i) { y[i] = x[(i + 1) % x.size()] + through_large_array(i); });
+                      }};
+  expect_results(kernel, [](std::int64_t i, std::int64_t n) { return 2 * ((i + 1) % n) + 2 * i; });
+}
+
+TEST(LaunchAssumptions, StreamBlocksMayNeedTooLargeLocalArraysTogether) {
+  const Kernel kernel{
+      "blocks", [](View<float> x, View<float> y) {
+        stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = through_large_array(i); }); });
+        stream_parallel([&] { range_for(x.size(), [&](Index i) { y[i] = through_large_array(i); }); });
+      }};
+  expect_results(kernel, [](std::int64_t i, std::int64_t) { return 2 * i; });
+}
+
+TEST(LaunchAssumptions, WrittenOutRoundsMayNeedTooLargeLocalArraysTogether) {
+  const Kernel kernel{"rounds", [](View<float> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) { x[i] = cast<float>(i); });
+                        range_for(x.size(), [&](Index i) {
+                          Var<float> sum = x[i];
+                          for_(0, 16, [&](Index k) {
+                            LocalArray<float, 1100> local;
+                            local[i + k] = x[i];
+                            sum += local[i + k];
+                          });
+                          y[i] = sum;
+                        });
+                      }};
+  expect_results(kernel, [](std::int64_t i, std::int64_t) { return 17 * i; });
+}
+
+/// The sum of the components from `begin` on.
+Value<double> sum_of(const Value<Mat<double, 16, 16>>& table, int begin, int count) {
+  if (count == 1) return table(begin / 16, begin % 16);
+  return sum_of(table, begin, count / 2) + sum_of(table, begin + count / 2, count / 2);
+}
+
+TEST(LaunchAssumptions, MergedLoopsMayNeedTooManyBytesOfArgumentsTogether) {
+  using Table = Mat<double, 16, 16>;  // 2,048 bytes
+  const Kernel kernel{"tables", [](View<double> x, Value<Table> a, Value<Table> b) {
+                        range_for(x.size(), [&](Index i) { x[i] = cast<double>(i) + sum_of(a, 0, 256); });
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * sum_of(b, 0, 256); });
+                      }};
+  Table a, b;
+  for (int r = 0; r < 16; ++r)
+    for (int c = 0; c < 16; ++c) {
+      a(r, c) = r;
+      b(r, c) = r == c;
+    }
+  for (const std::int64_t n : {10, 5000}) {
+    auto x = tested().array<double>(n);
+    kernel(x, a, b);
+    const std::vector<double> found = x.to_host();
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(found[std::size_t(i)], 16.0 * double(i + 16 * 120)) << i;
+  }
+}
+
 TEST(LaunchAssumptions, ArraysMayHaveMoreScalarsThanAnI32Counts) {
   const Device device = tested();
   constexpr std::int64_t n = (std::int64_t{1} << 31) + 100;

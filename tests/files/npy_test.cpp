@@ -218,6 +218,38 @@ TEST_F(Npy, AFileThatCannotBeWrittenKeepsTheOneBefore) {
             1);
 }
 
+TEST_F(Npy, AFileKeepsItsPermissions) {
+  using std::filesystem::perms;
+  const HostArray array = HostArray::of<float>({2}, std::vector{1.0f, 2.0f});
+  const std::filesystem::path path = folder / "private.npy";
+  write_npy(path, array);
+  for (const perms mode :
+       {perms::owner_read | perms::owner_write, perms::owner_read | perms::owner_write | perms::group_read}) {
+    std::filesystem::permissions(path, mode);
+    write_npy(path, array);
+    EXPECT_EQ(std::filesystem::status(path).permissions(), mode);
+  }
+}
+
+TEST_F(Npy, AnArrayOfMoreDimensionsThanNumPyHasIsRefused) {
+  const std::vector<std::int64_t> shape(65, 1);
+  EXPECT_THAT(refused(ErrorCode::invalid, folder / "x.npy",
+                      [&] { NpyFile::create(folder / "x.npy", ScalarType::f32, shape); }),
+              HasSubstr("expected at most 64 extents, as NumPy does, found 65"));
+  EXPECT_THAT(refused(ErrorCode::invalid, folder / "x.npy",
+                      [&] { NpyFile::create(folder / "x.npy", static_cast<ScalarType>(50), {1}); }),
+              HasSubstr("the scalar type 50"));
+}
+
+TEST_F(Npy, AFileThatBecameShorterSaysSo) {
+  const std::filesystem::path path = folder / "x.npy";
+  write_npy(path, HostArray::of<float>({2}, std::vector{1.0f, 2.0f}));
+  const NpyFile file(path);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_THAT(refused(ErrorCode::system, path, [&] { file.read_rows(0, 2); }),
+              HasSubstr("it has become shorter since it was opened"));
+}
+
 TEST_F(Npy, LinksAndDevicesAreWrittenAndNotReplaced) {
   const HostArray array = HostArray::of<float>({2}, std::vector{1.0f, 2.0f});
   write_npy(folder / "x.npy", HostArray::of<float>({1}, std::vector{5.0f}));

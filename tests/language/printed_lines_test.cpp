@@ -55,6 +55,20 @@ TEST(PrintedLines, LinesThatDoNotFitAreCounted) {
   EXPECT_THAT(taken.take(), ElementsAre("0", "1"));
 }
 
+TEST(PrintedLines, LinesOfKernelsThatAreForgottenAreCountedApart) {
+  TakenLines taken;
+  const Stream stream = tested().create_stream();
+  auto x = tested().array<float>(stream, 1);
+  constexpr int kernels = 300;  // as many as 256 destroyed ones are remembered
+  for (int k = 0; k < kernels; ++k)
+    Kernel{"hello", with_constants([k](View<float> x) { print("{}", x.size() * k); })}(stream, x);
+  stream.synchronize();
+  const Lines lines = taken.take();
+  ASSERT_EQ(lines.size(), 257u);
+  EXPECT_THAT(lines.back(), AllOf(HasSubstr("weir: 44 lines of kernels"),
+                                  HasSubstr("keep kernels until then"), Not(HasSubstr("WEIR_PRINT_BYTES"))));
+}
+
 TEST(PrintedLines, WaitsOfSeveralThreadsLoseAndRepeatNothing) {
   TakenLines taken;
   const Stream stream = tested().create_stream();

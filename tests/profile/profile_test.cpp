@@ -80,6 +80,27 @@ TEST_F(ProfileTest, NamesRegionsAndBlocks) {
               testing::ElementsAre(Place(-1, -1), Place(0, 0), Place(0, 0), Place(0, 1), Place(-1, -1)));
 }
 
+TEST_F(ProfileTest, StartsCountFromTheTaskThatBeganFirst) {
+  if (!device.info().has(Capability::host_callback)) GTEST_SKIP() << "holds a stream by a callback";
+  const Stream other = device.create_stream();
+  Array<float> z = device.array<float>(other, 10);
+  const Kernel early{"early", [](View<float> v) { range_for(v.size(), [&](Index i) { v[i] = 1.0f; }); }};
+  early(other, z);
+  other.synchronize();
+  std::promise<void> release;
+  stream.call_host([released = release.get_future().share()] { released.wait(); });
+  const Profile profile(device);
+  kernel()(stream, x, y);  // submitted first, and begins last
+  early(other, z);
+  other.synchronize();
+  release.set_value();
+  stream.synchronize();
+  const std::vector<TaskTime> times = profile.results();
+  ASSERT_EQ(times.size(), tasks + 1);
+  EXPECT_EQ(std::ranges::min(times, {}, &TaskTime::start).kernel, "early");
+  EXPECT_EQ(std::ranges::min(times, {}, &TaskTime::start).start, 0);
+}
+
 // proves R24
 TEST_F(ProfileTest, TimesAreThoseOfTheStreamThatRanTheTask) {
   const Profile profile(device);

@@ -42,6 +42,10 @@ TEST(ProfileSummary, GroupsByKernelAndTaskWithTheLargestTotalFirst) {
   EXPECT_EQ(summary.tasks[2].rate(), 0);
 }
 
+TEST(ProfileSummary, SpansTasksThatBeganBeforeTheZeroOfTheirTimes) {
+  EXPECT_DOUBLE_EQ(summarize(std::vector<TaskTime>{{"k", "a", 0, -1, -1, -50, 10, 0}}).span, 10);
+}
+
 TEST(ProfileSummary, TheMedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle) {
   std::vector<TaskTime> times;
   for (const double duration : {9.0, 1.0, 5.0, 3.0}) times.push_back({"k", "a", 0, -1, -1, 0, duration});

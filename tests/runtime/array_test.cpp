@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <thread>
+#include <utility>
+#include <vector>
+#include <weir/graph.hpp>
 
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
@@ -35,6 +40,62 @@ TEST(Array, KeepsItsShape) {
   EXPECT_EQ(x.size_bytes(), 96u);
   EXPECT_EQ(x.element(), element_type<float>);
 }
+
+TEST(Array, EmptyViewsHaveStrides) {
+  EXPECT_EQ((ArrayView<float, 2>().stride(0)), 1);
+  EXPECT_EQ(AnyArrayView().stride(0), 1);
+  const Device device = open_real();
+  auto x = device.array<float>(2, 3);
+  EXPECT_EQ(x.stride(0), 3);
+  EXPECT_EQ(x.stride(1), 1);
+  const auto taken = std::move(x);
+  EXPECT_EQ(x.stride(1), 1);
+  EXPECT_EQ(device.array<float>().stride(0), 1);
+}
+
+TEST(Array, RefusesElementsThatContradictTheirShape) {
+  const Device device = open_real();
+  const Stream stream = device.create_stream();
+  using Shape = ElementType::Shape;
+  for (const ElementType element :
+       {ElementType{ScalarType::f32, Shape::scalar, 2, 1}, ElementType{ScalarType::f32, Shape::scalar, 1, 2},
+        ElementType{ScalarType::f32, Shape::vector, 2, 2},
+        ElementType{ScalarType::f32, static_cast<Shape>(3), 1, 1}})
+    EXPECT_THAT(error_of(ErrorCode::invalid,
+                         [&] { const AnyArray array(stream, element, std::array<std::int64_t, 1>{4}); }),
+                HasSubstr("an array of elements of shape"));
+}
+
+template <class A, class R>
+concept CopiesLaterFrom = requires(const A& array, const StreamRef& stream, R&& range) {
+  array.copy_from_async(stream, std::forward<R>(range));
+};
+template <class A, class R>
+concept CopiesLaterTo = requires(const A& array, const StreamRef& stream, R&& range) {
+  array.copy_to_async(stream, std::forward<R>(range));
+};
+template <class R>
+concept GraphCopiesFrom = requires(GraphBuilder& graph, const Array<float>& array, R&& range) {
+  graph.copy_from(array, std::forward<R>(range));
+};
+template <class R>
+concept GraphCopiesTo = requires(GraphBuilder& graph, const Array<float>& array, R&& range) {
+  graph.copy_to(array, std::forward<R>(range));
+};
+using Floats = std::vector<float>;
+static_assert(CopiesLaterFrom<Array<float>, Floats&> && CopiesLaterFrom<Array<float>, const Floats&> &&
+              CopiesLaterFrom<Array<float>, std::span<const float>> &&
+              CopiesLaterFrom<Array<float>, std::span<float>> &&
+              CopiesLaterFrom<Array<float>, PinnedArray<float>&>);
+static_assert(!CopiesLaterFrom<Array<float>, Floats> && !CopiesLaterFrom<Array<float>, const Floats> &&
+              !CopiesLaterFrom<Array<float>, std::array<float, 4>> &&
+              !CopiesLaterFrom<Array<float>, PinnedArray<float>>);
+static_assert(CopiesLaterTo<Array<float>, Floats&> && CopiesLaterTo<Array<float>, std::span<float>>);
+static_assert(!CopiesLaterTo<Array<float>, Floats> && !CopiesLaterTo<Array<float>, PinnedArray<float>>);
+static_assert(GraphCopiesFrom<Floats&> && GraphCopiesFrom<std::span<const float>> &&
+              !GraphCopiesFrom<Floats>);
+static_assert(GraphCopiesTo<Floats&> && GraphCopiesTo<std::span<float>> &&
+              !GraphCopiesTo<PinnedArray<float>>);
 
 TEST(Array, RoundTripsUnchanged) {
   const Device device = open_real();

@@ -50,6 +50,50 @@ class Packs : public testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Packs, StayAsTheyWereWhenAKernelCannotBeCompiled) {
+  const auto good = packed_kernel("good", 2);
+  const Kernel bad{"bad", [](View<float> x) {
+                     range_for(x.size(), [&](Index i) { x[i] = 1.0f; });
+                     range_for(2, [&](Index i) {
+                       LocalArray<double, 30'000> large;  // more than a GPU has
+                       large[i] = 1.0;
+                       x[i] = cast<float>(large[1 - i]);
+                     });
+                   }};
+  const auto builder_with = [&](const auto&... kernels) {
+    PackBuilder builder;
+    builder.add_target(parse_target(packed_target));
+    builder.add_target(parse_target("ptx:sm_80"));
+    const auto add = [&](const auto& kernel) {
+      if (&kernel.program() == &bad.program())
+        EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { builder.add(kernel.program()); }),
+                    HasSubstr("the local arrays of one iteration"));
+      else
+        builder.add(kernel.program());
+    };
+    (add(kernels), ...);
+    return builder;
+  };
+  builder_with(good).write(path("without"));
+  builder_with(bad, bad, good, bad).write(path("with"));
+  EXPECT_EQ(bytes_of(path("with")), bytes_of(path("without")));
+}
+
+TEST_F(Packs, AreNotWrittenToAPathWithoutAName) {
+  const PackBuilder builder;
+  EXPECT_THAT(error_of(ErrorCode::system, [&] { builder.write(""); }), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_of(ErrorCode::system, [&] { builder.write(path("")); }), HasSubstr("Is a directory"));
+}
+
+TEST_F(Packs, KeepNoTargetThatTheyRefused) {
+  PackBuilder builder;
+  CompileTarget target = parse_target(packed_target);
+  target.assume = "bogus";
+  error_of(ErrorCode::invalid, [&] { builder.add_target(target); });
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { builder.add(packed_kernel("f", 2).program()); }),
+              HasSubstr("needs at least one target"));
+}
+
 TEST_F(Packs, HoldTheKernelsInTheirOrder) {
   const auto twice = packed_kernel("twice", 2), thrice = packed_kernel("thrice", 3);
   const std::string file =

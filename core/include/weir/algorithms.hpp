@@ -196,8 +196,9 @@ void reduce_by_key(const WorkTarget& target, const ArrayView<K>& keys, const Arr
 
 /// counts[b] becomes the number of elements in bin b of counts.size() equal bins of [low, high). The bin of x
 /// is floor((double(x) - low) * (bins / (high - low))), computed in double. Larger numbers, which rounding
-/// can cause, count in the last bin. Elements outside, and NaN, are not counted. Throws Error{invalid} unless
-/// low < high, and low, high, high - low and bins / (high - low) are finite.
+/// can cause, count in the last bin; integers of 64 bits are compared with low and high exactly. Elements
+/// outside, and NaN, are not counted. Throws Error{invalid} unless low < high, and low, high, high - low and
+/// bins / (high - low) are finite.
 template <KernelNumber T>
 void histogram(const WorkTarget& target, const ArrayView<T>& x, double low, double high,
                const ArrayView<std::int64_t>& counts) {

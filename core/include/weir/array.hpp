@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <weir/device.hpp>
@@ -30,6 +31,14 @@ struct MemoryBlock;  // a piece of the device's memory pool
 
 /// Throws Error{invalid} unless the view is of that element type and rank. Returns it.
 WEIR_API const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, std::size_t rank);
+
+/// A temporary range that owns its elements, which an asynchronous copy would outlive.
+template <class R>
+concept OwningTemporary = !std::is_lvalue_reference_v<R> &&
+                          !std::ranges::enable_borrowed_range<std::remove_cv_t<R>> && requires(R & range) {
+  range.data();
+  range.size();
+};
 
 template <class T>
 std::vector<T> host_values(std::size_t count) try {
@@ -77,6 +86,10 @@ class WEIR_API AnyArrayView {
   void copy_from_bytes_async(const StreamRef& stream, std::span<const std::byte> source) const;
   void copy_to_bytes(const StreamRef& stream, std::span<std::byte> destination) const;
   void copy_to_bytes_async(const StreamRef& stream, std::span<std::byte> destination) const;
+  template <detail::OwningTemporary R>
+  void copy_from_bytes_async(const StreamRef&, R&&) const = delete;
+  template <detail::OwningTemporary R>
+  void copy_to_bytes_async(const StreamRef&, R&&) const = delete;
   /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer
   /// copies. `stream` is of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported}
   /// between devices without peer copies. A strided array is copied by a kernel on its device, of which
@@ -165,6 +178,8 @@ class ArrayView : public AnyArrayView {
   void copy_from_async(const StreamRef& stream, std::span<const T> source) const {
     copy_from_bytes_async(stream, std::as_bytes(source));
   }
+  template <detail::OwningTemporary R>
+  void copy_from_async(const StreamRef&, R&&) const = delete;  // it would be destroyed before it is read
   /// Submits a copy on the device or between devices; see copy_from_array.
   void copy_from(const StreamRef& stream, const ArrayView& source) const { copy_from_array(stream, source); }
   void copy_from(const ArrayView& source) const { copy_from_array(stream_or_current(), source); }
@@ -178,6 +193,8 @@ class ArrayView : public AnyArrayView {
   void copy_to_async(const StreamRef& stream, std::span<T> destination) const {
     copy_to_bytes_async(stream, std::as_writable_bytes(destination));
   }
+  template <detail::OwningTemporary R>
+  void copy_to_async(const StreamRef&, R&&) const = delete;
   /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each,
   /// because std::vector<bool> has no contiguous elements.
   std::vector<T> to_host(const StreamRef& stream) const requires(!std::same_as<T, bool>) {

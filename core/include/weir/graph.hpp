@@ -92,6 +92,10 @@ class WEIR_API Graph {
   void update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from);
   void update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to, std::span<const std::byte> from);
   void update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from, std::span<std::byte> to);
+  template <detail::OwningTemporary R>
+  void update_copy_from_bytes(const GraphNode&, const AnyArrayView&, R&&) = delete;
+  template <detail::OwningTemporary R>
+  void update_copy_to_bytes(const GraphNode&, const AnyArrayView&, R&&) = delete;
   template <KernelElement T, std::size_t Rank>
   void update_fill(const GraphNode& node, const ArrayView<T, Rank>& to, const T& value) {
     update_fill_bytes(node, to, &value);
@@ -185,6 +189,15 @@ class WEIR_API GraphBuilder {
   GraphNode copy_to(const ArrayView<T, Rank>& from, std::span<std::type_identity_t<T>> to) {
     return copy_to_bytes(from, std::as_writable_bytes(to));
   }
+  // A temporary would be destroyed before the first run.
+  template <detail::OwningTemporary R>
+  GraphNode copy_from_bytes(const AnyArrayView&, R&&) = delete;
+  template <detail::OwningTemporary R>
+  GraphNode copy_to_bytes(const AnyArrayView&, R&&) = delete;
+  template <KernelElement T, std::size_t Rank, detail::OwningTemporary R>
+  GraphNode copy_from(const ArrayView<T, Rank>&, R&&) = delete;
+  template <KernelElement T, std::size_t Rank, detail::OwningTemporary R>
+  GraphNode copy_to(const ArrayView<T, Rank>&, R&&) = delete;
   template <KernelElement T, std::size_t Rank>
   GraphNode fill(const ArrayView<T, Rank>& to, const std::type_identity_t<T>& value) {
     return fill_bytes(to, &value);

@@ -88,7 +88,7 @@ class WEIR_API PackBuilder {
   void add_target(const CompileTarget& target);
 
   /// Compiles the kernel for all targets. Kernels may have equal names, as those that a template makes.
-  /// Throws Error{invalid} without targets, and as compile() does.
+  /// Throws Error{invalid} without targets, and as compile() does; the pack then stays as it was.
   void add(const Program& program);
 
   /// Writes the file; a file of that name is replaced at once. The same kernels and targets give the same

@@ -49,6 +49,9 @@ void expect_one_element(std::string_view function, const Named& array) {
 }
 
 void expect_combinable(std::string_view function, const Named& array, Combine combine) {
+  if (combine > Combine::bit_xor)
+    throw Error(ErrorCode::invalid, fmt::format("{}: {} is not a value of Combine; pass one of its names",
+                                                function, static_cast<int>(combine)));
   const ScalarType type = array.view.element().scalar;
   if (combine <= Combine::max || !is_float(type)) return;
   throw Error(

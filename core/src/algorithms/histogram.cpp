@@ -21,12 +21,26 @@ namespace {
 constexpr std::uint64_t max_own_bins = 4096;
 constexpr std::uint64_t max_counts = std::uint64_t{1} << 22;  // of all chunks, 32 MiB
 
+/// Whether `x`, which is `wide` when rounded to a double, is in [low, high). Rounding may bring an integer of
+/// 64 bits to a bound that it has not reached.
+template <class T>
+Value<bool> is_inside(const Value<T>& x, const Value<double>& wide, const Value<double>& low,
+                      const Value<double>& high) {
+  if constexpr (!std::integral<T> || sizeof(T) < 8) {
+    return (wide >= low) & (wide < high);
+  } else {
+    const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);  // above every T
+    // cast saturates.
+    return (x >= cast<T>(ceil(low))) & (low < limit) & ((x < cast<T>(ceil(high))) | (high >= limit));
+  }
+}
+
 /// Calls action(bin) if `x` is inside the range.
 template <class T, class Action>
 void with_bin(const Value<T>& x, const Value<double>& low, const Value<double>& high, const Index& bins,
               const Action& action) {
   const Value<double> wide = cast<double>(x);
-  if_((wide >= low) & (wide < high), [&] {
+  if_(is_inside(x, wide, low, high), [&] {
     const Value<double> scale = cast<double>(bins) / (high - low);
     const Index bin = cast<std::int64_t>((wide - low) * scale);
     action(min(bin, bins - 1));  // rounding may give `bins`

@@ -4,6 +4,8 @@
 // form for groups.
 #include "algorithms/sort.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "algorithms/check_arrays.hpp"
@@ -106,6 +108,12 @@ void sort_pairs(const Steps& steps, const KeyOrder& order, Buffers& keys, const 
   steps.copy(values, moved);
 }
 
+void expect_order(std::string_view function, SortOrder order) {
+  if (order > SortOrder::descending)
+    throw Error(ErrorCode::invalid, fmt::format("{}: {} is not a value of SortOrder; pass one of its names",
+                                                function, static_cast<int>(order)));
+}
+
 void submit_sort(const Steps& steps, const AnyArrayView& keys, const AnyArrayView* values, SortOrder order) {
   if (keys.size() < 2) return;
   const AnyArrayView words = as_words(keys);
@@ -128,6 +136,7 @@ void submit_sort(const Steps& steps, const AnyArrayView& keys, const AnyArrayVie
 namespace weir::detail {
 
 void sort(const WorkTarget& target, const AnyArrayView& keys, SortOrder order) try {
+  algorithms::expect_order("sort", order);
   algorithms::expect_usable("sort", target, {{"keys", keys}});
   algorithms::as_one_step(
       target, [&](const algorithms::Steps& steps) { algorithms::submit_sort(steps, keys, nullptr, order); });
@@ -137,6 +146,7 @@ void sort(const WorkTarget& target, const AnyArrayView& keys, SortOrder order) t
 
 void sort_by_key(const WorkTarget& target, const AnyArrayView& keys, const AnyArrayView& values,
                  SortOrder order) try {
+  algorithms::expect_order("sort_by_key", order);
   algorithms::expect_usable("sort_by_key", target, {{"keys", keys}, {"values", values}});
   algorithms::expect_equal_size("sort_by_key", {"values", values}, {"keys", keys});
   algorithms::expect_apart("sort_by_key", {"values", values}, {"keys", keys});

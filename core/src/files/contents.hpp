@@ -24,7 +24,9 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 std::string shape_text(std::span<const std::int64_t> shape);
 /// The shape in a file: the extents, then the components of a Vec or Mat.
 std::vector<std::int64_t> shape_of(const AnyArrayView& array);
-/// Bytes of an array; nothing if an extent is negative or the number exceeds 63 bits.
+constexpr std::size_t max_dimensions = 64;  // NumPy's own limit
+/// Bytes of an array; nothing if an extent is negative, the number exceeds 63 bits, or there are too many
+/// extents.
 std::optional<std::uint64_t> bytes_of(std::span<const std::int64_t> shape, ScalarType type);
 /// Why bytes_of() has no value for this shape.
 std::string shape_fault(std::span<const std::int64_t> shape);

@@ -37,6 +37,7 @@ std::vector<std::int64_t> files::shape_of(const AnyArrayView& array) {
 }
 
 std::optional<std::uint64_t> files::bytes_of(std::span<const std::int64_t> shape, ScalarType type) {
+  if (shape.size() > max_dimensions) return std::nullopt;
   std::uint64_t bytes = size_of(type);
   for (const std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
@@ -48,6 +49,9 @@ std::optional<std::uint64_t> files::bytes_of(std::span<const std::int64_t> shape
 }
 
 std::string files::shape_fault(std::span<const std::int64_t> shape) {
+  if (shape.size() > max_dimensions)
+    return "expected at most " + std::to_string(max_dimensions) + " extents, as NumPy does, found " +
+           std::to_string(shape.size());
   const auto negative = std::ranges::find_if(shape, [](std::int64_t extent) { return extent < 0; });
   if (negative == shape.end()) return "expected less than 2^63 bytes, found more";
   return "expected extents of at least 0, found " + std::to_string(*negative) + " as extent " +

@@ -19,7 +19,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view magic{"\x93NUMPY", 6};
-constexpr std::size_t max_dimensions = 64;  // NumPy's own limit
 
 // NumPy's letters and sizes; the first character of a type is its byte order.
 constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_codes{{
@@ -111,7 +110,8 @@ class HeaderReader {
     std::vector<std::int64_t> result;
     expect('(', "before the shape");
     while (!accept(')')) {
-      if (result.size() == max_dimensions) fail("the array has more than 64 dimensions, which NumPy refuses");
+      if (result.size() == files::max_dimensions)
+        fail("the array has more than 64 dimensions, which NumPy refuses");
       result.push_back(extent());
       if (accept(',')) continue;
       expect(')', "or ',' after an extent of the shape");
@@ -171,13 +171,13 @@ class HeaderReader {
 std::vector<std::byte> to_row_major(std::span<const std::byte> from, std::span<const std::int64_t> shape,
                                     std::size_t size) {
   std::vector<std::byte> to(from.size());
-  std::array<std::size_t, max_dimensions> strides{};  // of the source
+  std::array<std::size_t, files::max_dimensions> strides{};  // of the source
   std::size_t stride = size;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     strides[d] = stride;
     stride *= static_cast<std::size_t>(shape[d]);
   }
-  std::array<std::int64_t, max_dimensions> index{};
+  std::array<std::int64_t, files::max_dimensions> index{};
   std::size_t source = 0;
   for (std::size_t at = 0; at < to.size(); at += size) {
     std::memcpy(to.data() + at, from.data() + source, size);

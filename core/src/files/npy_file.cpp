@@ -19,12 +19,14 @@ namespace {
 }
 
 /// Reads `bytes` from `offset`; false with errno set on failure, which is EIO at the end of the file.
+constexpr int end_of_file = ENODATA;  // as an error of read_at
+
 bool read_at(int file, std::span<char> bytes, std::uint64_t offset) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t got =
         ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got == 0) errno = EIO;
+    if (got == 0) errno = end_of_file;
     if (got <= 0) return false;
     done += static_cast<std::size_t>(got);
   }
@@ -77,6 +79,9 @@ NpyFile::NpyFile(const std::filesystem::path& path, Access access) try
 
 NpyFile NpyFile::create(const std::filesystem::path& path, ScalarType type,
                         std::vector<std::int64_t> shape) try {
+  if (type > ScalarType::f64)
+    fail(ErrorCode::invalid, path,
+         "the scalar type " + std::to_string(static_cast<int>(type)) + " is not one of ScalarType");
   const std::optional<std::uint64_t> bytes = files::bytes_of(shape, type);
   if (shape.empty() || !bytes)
     fail(ErrorCode::invalid, path,
@@ -164,7 +169,9 @@ HostArray NpyFile::read_box(std::span<const std::int64_t> begin, std::span<const
   if (!runs.all_of([&](std::uint64_t offset, std::uint64_t run) {
         return read_at(file_->get(), {data + run * runs.bytes, runs.bytes}, offset);
       }))
-    fail(ErrorCode::system, path_, std::string("cannot read the file: ") + strerrordesc_np(errno));
+    fail(ErrorCode::system, path_,
+         std::string("cannot read the file: ") +
+             (errno == end_of_file ? "it has become shorter since it was opened" : strerrordesc_np(errno)));
   files::to_native(box.data, type_, big_endian_);
   return box;
 } catch (...) {

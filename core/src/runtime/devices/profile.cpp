@@ -106,15 +106,19 @@ std::vector<TaskTime> Profile::results() const try {
   }
   state_->device.streams.flush_all();
   std::vector<TaskTime> times;
+  // Events are compared with one of them, although another task may have begun first.
   const detail::EventState* origin = nullptr;
+  double first = 0;
   for (const ProfileState::TimedTask& task : tasks) {
     double start = 0, duration = 0;
     if (!task.end || !detail::elapsed(state_->device, *task.start, *task.end, duration)) continue;
     if (!origin) origin = task.start;
     if (!detail::elapsed(state_->device, *origin, *task.start, start)) continue;
+    first = std::min(first, start);
     times.push_back(
         {*task.kernel, *task.task, task.stream, task.region, task.block, start, duration, task.bytes});
   }
+  for (TaskTime& time : times) time.start -= first;
   return times;
 } catch (...) {
   detail::rethrow_as_error();

@@ -40,7 +40,7 @@ ProfileSummary summarize(std::span<const TaskTime> times) try {
     group.summary.total += time.duration;
     group.summary.bytes += time.bytes;
     begin = result.runs == 0 ? time.start : std::min(begin, time.start);
-    end = std::max(end, time.start + time.duration);
+    end = std::max(result.runs == 0 ? begin : end, time.start + time.duration);
     result.busy += time.duration;
     ++result.runs;
   }

@@ -170,6 +170,13 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
             "an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
             "16, scalar types those of ScalarType",
             static_cast<int>(element.scalar), element.rows, element.cols));
+  const int dimensions = static_cast<int>(element.shape);
+  if (dimensions > 2 || (dimensions < 2 && element.cols != 1) || (dimensions < 1 && element.rows != 1))
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("an array of elements of shape {} with {} rows and {} columns; a scalar has one of "
+                    "each, a vector one column; Shape names the three shapes",
+                    dimensions, element.rows, element.cols));
   std::int64_t count = 1, bytes = 0;
   bool too_large = false;
   for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -243,7 +250,8 @@ StreamRef AnyArrayView::stream_or_current() const try { return current_stream(de
 std::int64_t AnyArrayView::stride(std::size_t d) const noexcept {
   if (strided_) return strides_[d];
   auto stride = static_cast<std::int64_t>(element_.components());
-  for (std::size_t inner = rank_; --inner > d;) stride *= std::max<std::int64_t>(extents_[inner], 1);
+  for (std::size_t inner = d + 1; inner < rank_; ++inner)
+    stride *= std::max<std::int64_t>(extents_[inner], 1);
   return stride;
 }
 

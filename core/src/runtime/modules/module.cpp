@@ -23,14 +23,17 @@ ModuleState::~ModuleState() {
   });
 }
 
-weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
-                       std::span<const weir_parameter> layout, const weir_kernel_annotation* annotation) {
-  const DeviceState& device = module.device;
-  if (argument_bytes > device.info.max_argument_bytes)
+void check_argument_bytes(const DeviceState& device, const std::string& name, std::uint64_t bytes) {
+  if (bytes > device.info.max_argument_bytes)
     throw Error(
         ErrorCode::invalid,
         fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}; put values into an array",
-                    name, argument_bytes, device.device_name(), device.info.max_argument_bytes));
+                    name, bytes, device.device_name(), device.info.max_argument_bytes));
+}
+
+weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
+                       std::span<const weir_parameter> layout, const weir_kernel_annotation* annotation) {
+  const DeviceState& device = module.device;
   weir_kernel_layout raw{};
   raw.struct_size = sizeof raw;
   raw.argument_bytes = argument_bytes;
@@ -207,7 +210,9 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
     kernel->layout.push_back({static_cast<std::uint32_t>(offset), size, static_cast<std::uint32_t>(kind)});
     offset += size;
   }
-  kernel->argument_bytes = static_cast<std::uint32_t>((offset + 15) / 16 * 16);
+  offset = (offset + 15) / 16 * 16;
+  check_argument_bytes(kernel->module->device, kernel->name(), offset);
+  kernel->argument_bytes = static_cast<std::uint32_t>(offset);
   find_kernel(*kernel);
   return KernelFunction(std::move(kernel));
 } catch (...) {

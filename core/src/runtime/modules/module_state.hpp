@@ -37,6 +37,8 @@ struct KernelState {
 /// Loads a code object. If the driver can return the result of the vendor's compiler, it is kept in the
 /// compile cache, and later processes load it instead. Throws Error{code_object}, Error{invalid}.
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
+/// Throws Error{invalid} if the device does not take that many bytes of arguments.
+void check_argument_bytes(const DeviceState& device, const std::string& name, std::uint64_t bytes);
 /// Looks up a kernel whose layout is already computed. `annotation` is for layers, and non-null only if the
 /// driver has annotate().
 weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,

@@ -24,12 +24,25 @@ namespace weir {
 using compilation::PackContents;
 
 struct detail::PackDraft {
+  /// Code that the pack has.
+  struct Packed {
+    std::string input;
+    PackContents::Place place;
+  };
+
   PackContents contents;
   std::vector<std::vector<std::uint32_t>> sets;  // of assumptions, by target; none for the usual ones
   std::string entries;
-  std::map<std::string, PackContents::Place, std::less<>> places;  // of code, by key
-  std::map<std::string, std::string, std::less<>> inputs;          // likewise
-  std::vector<std::string> texts;                                  // of kernels, without locations
+  std::map<std::string, Packed, std::less<>> packed;  // by key
+  std::vector<std::string> texts;                     // of kernels, without locations
+
+  /// Removes what was added after there were so many kernels, codes, and bytes of entries.
+  void cut(std::size_t kernels, std::size_t codes, std::size_t bytes) {
+    contents.kernels.resize(kernels);
+    contents.codes.resize(codes);
+    entries.resize(bytes);
+    std::erase_if(packed, [bytes](const auto& one) { return one.second.place.offset >= bytes; });
+  }
 };
 
 namespace {
@@ -65,25 +78,31 @@ PackContents::Place append(detail::PackDraft& draft, const cache::Entry& entry) 
 /// Compiles the groups that the pack does not have yet, and lists all of them.
 void add_code(detail::PackDraft& draft, const ir::Kernel& kernel, const passes::Plan& plan,
               const codegen::Target& target, PackContents::Code row) {
+  struct Request {
+    std::string key, input;
+    std::uint64_t lines = 0;
+  };
   const std::vector<const ir::Task*> tasks = detail::tasks_of(plan);
-  std::vector<compilation::TaskGroup> groups = compilation::task_groups(tasks), absent;
   std::vector<PackContents::Code> rows;
-  std::vector<std::pair<std::string, std::uint64_t>> requests;  // of the absent groups: input and lines
-  for (const compilation::TaskGroup& group : groups) {
+  std::vector<compilation::TaskGroup> absent;
+  std::vector<Request> requests;  // for them
+  for (const compilation::TaskGroup& group : compilation::task_groups(tasks)) {
     const compilation::CanonicalRequest request = compilation::canonical_request(kernel, group, target);
-    const std::string input = fmt::format("{}\n{}", compilation::pack_identity(), request.input);
+    std::string input = fmt::format("{}\n{}", compilation::pack_identity(), request.input);
     row.tasks = static_cast<std::uint32_t>(group.size());
     row.key = cache::entry_name(input);
     rows.push_back(row);
-    const auto [known, is_new] = draft.inputs.try_emplace(row.key, input);
-    if (known->second != input)
+    const auto packed = draft.packed.find(row.key);
+    const auto requested = std::ranges::find(requests, row.key, &Request::key);
+    const bool is_packed = packed != draft.packed.end(), is_requested = requested != requests.end();
+    if ((is_packed && packed->second.input != input) || (is_requested && requested->input != input))
       throw Error(
           ErrorCode::compile,
           fmt::format("kernel '{}' cannot be packed: two pieces of code have the same key; pack it apart",
                       kernel.name));
-    if (!is_new) continue;
+    if (is_packed || is_requested) continue;
     absent.push_back(group);
-    requests.emplace_back(input, request.lines);
+    requests.push_back({row.key, std::move(input), request.lines});
   }
   const std::vector<codegen::CodeObject> objects =
       absent.empty() ? std::vector<codegen::CodeObject>()
@@ -91,12 +110,13 @@ void add_code(detail::PackDraft& draft, const ir::Kernel& kernel, const passes::
   for (std::size_t i = 0; i < objects.size(); ++i) {
     cache::Entry entry;
     entry.label = fmt::format("{} for {}:{}", kernel.name, target.format, target.cpu);
-    entry.input = requests[i].first;
-    entry.code = compilation::encode_kept(objects[i], requests[i].second);
-    draft.places[cache::entry_name(entry.input)] = append(draft, entry);
+    entry.input = std::move(requests[i].input);
+    entry.code = compilation::encode_kept(objects[i], requests[i].lines);
+    const PackContents::Place place = append(draft, entry);
+    draft.packed.emplace(requests[i].key, detail::PackDraft::Packed{std::move(entry.input), place});
   }
   for (PackContents::Code& one : rows) {
-    one.place = draft.places.at(one.key);
+    one.place = draft.packed.at(one.key).place;
     draft.contents.codes.push_back(std::move(one));
   }
 }
@@ -111,8 +131,12 @@ void add_target_code(detail::PackDraft& draft, const detail::ProgramState& progr
          detail::variants_with(program, target.assumptions, target.format)) {
       const auto plan = detail::plan_for(program, 8, variant);
       if (plan->tasks.empty()) continue;
-      add_code(draft, *program.kernel, *plan, target,
-               {.kernel = kernel, .target = number, .assumptions = set});
+      try {
+        add_code(draft, *program.kernel, *plan, target,
+                 {.kernel = kernel, .target = number, .assumptions = set});
+      } catch (const Error& error) {  // launches take the loops apart
+        if (plan == program.plan || !detail::may_exceed_limit(error)) throw;
+      }
     }
   }
 }
@@ -140,13 +164,13 @@ void PackBuilder::add_target(const CompileTarget& target) try {
   const auto same = [&](const PackContents::Target& one) {
     return one.format == named.format && one.cpu == named.cpu && one.features == named.features;
   };
+  const std::uint32_t set = detail::target_of(target).assumptions.number();
   auto& targets = draft_->contents.targets;
   const auto at = static_cast<std::size_t>(std::ranges::find_if(targets, same) - targets.begin());
   if (at == targets.size()) {
     targets.push_back(named);
     draft_->sets.emplace_back();
   }
-  const std::uint32_t set = detail::target_of(target).assumptions.number();
   if (set) draft_->sets[at].push_back(set);
 } catch (...) {
   detail::rethrow_as_error();
@@ -166,12 +190,20 @@ void PackBuilder::add(const Program& program) try {
   entry.label = state.kernel->name;
   entry.input = compilation::text_input;
   entry.code = ir::print(*state.kernel, true);
-  const auto number = static_cast<std::uint32_t>(draft_->contents.kernels.size());
-  draft_->contents.kernels.push_back({state.kernel->name, append(*draft_, entry)});
-  for (std::uint32_t target = 0; target < draft_->contents.targets.size(); ++target)
-    detail::for_each_part(
-        state, [&](const detail::ProgramState& part) { add_target_code(*draft_, part, number, target); });
-  draft_->texts.push_back(text);
+  PackContents& contents = draft_->contents;
+  const std::size_t kernels = contents.kernels.size(), codes = contents.codes.size(),
+                    bytes = draft_->entries.size();
+  try {
+    contents.kernels.push_back({state.kernel->name, append(*draft_, entry)});
+    for (std::uint32_t target = 0; target < contents.targets.size(); ++target)
+      detail::for_each_part(state, [&](const detail::ProgramState& part) {
+        add_target_code(*draft_, part, static_cast<std::uint32_t>(kernels), target);
+      });
+    draft_->texts.push_back(text);
+  } catch (...) {
+    draft_->cut(kernels, codes, bytes);
+    throw;
+  }
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -108,10 +108,15 @@ std::vector<std::byte> take(StreamState& stream, PrintBuffer& buffer) {
   }
 }
 
-std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, std::uint32_t& lost) {
+/// Lines that cannot be shown.
+struct LostLines {
+  std::uint32_t for_space = 0, of_destroyed = 0;  ///< the buffer was full; their kernels are forgotten
+};
+
+std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, LostLines& lost) {
   ir::PrintHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  lost = header.lost;
+  lost.for_space = header.lost;
   const std::uint64_t held = (bytes.size() - ir::print_header_bytes) / 8;
   const auto end =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(std::min(header.claimed, header.capacity), held));
@@ -124,8 +129,8 @@ std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, std::uint
     if (entry.site == 0 || entry.words < ir::print_entry_words || entry.words > end - at) break;
     const auto [site, fresh] = sites.try_emplace(entry.site);
     if (fresh) site->second = find_print(entry.site);
-    if (!site->second) {  // the kernel was destroyed long ago
-      ++lost;
+    if (!site->second) {
+      ++lost.of_destroyed;
       continue;
     }
     Printed printed{entry.launch, site->second, {}, {}};
@@ -168,13 +173,18 @@ namespace {
 /// Passes on the lines of `buffer.taken` and empties it.
 void show_taken(const StreamState& stream, PrintBuffer& buffer) {
   if (buffer.taken.empty()) return;
-  std::uint32_t lost = 0;
+  LostLines lost;
   std::vector<std::string> lines = lines_of(buffer.taken, lost);
-  if (lost != 0)
+  if (lost.of_destroyed != 0)
+    lines.push_back(
+        fmt::format("weir: {} lines of kernels on {} were lost, because these kernels and many others were "
+                    "destroyed before the stream was waited for; keep kernels until then",
+                    lost.of_destroyed, stream.device.device_name()));
+  if (lost.for_space != 0)
     lines.push_back(fmt::format(
         "weir: {} more lines of kernels on {} were lost, because a stream keeps {} bytes of them between two "
         "waits; wait for it more often, or set WEIR_PRINT_BYTES to a larger number",
-        lost, stream.device.device_name(), buffer.bytes));
+        lost.for_space, stream.device.device_name(), buffer.bytes));
   output_lines(lines);
   buffer.taken = {};
 }

@@ -112,6 +112,7 @@ weir_kernel find_kernel(ModuleState& module, const ProgramState& program, const 
     const std::uint32_t kind = field.is_address() ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     layout.push_back({field.offset, field.is_address() ? module.device.address_bytes : field.size, kind});
   }
+  check_argument_bytes(module.device, program.name(), task.argument_bytes);
   if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
   TaskAnnotation annotation = annotate_task(program, planned, module.device.driver().annotate_version());
   const weir_kernel_annotation raw = annotation.raw(program.name().c_str());
@@ -285,25 +286,16 @@ std::string why_apart(const DeviceProgram& merged) {
       max_stack(merged));
 }
 
-/// The plan without merged loops, which says why they are not merged.
-std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, const DeviceState& device,
-                                               const DeviceProgram& merged) {
-  auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
-  for (passes::FusionDecision decision : merged.plan->fusion) {
-    if (decision.merged) decision.reason = why_apart(merged);
-    decision.merged = false;
-    apart->fusion.push_back(std::move(decision));
-  }
-  return apart;
-}
-
 /// Compiles the plan of the variant. A plan is replaced by one that merges fewer loops if merged loops need
 /// more registers than a thread has, or are not vector code on a CPU. It stays if fewer do not help or their
 /// code is not in `source`. Null when the code of the variant is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        const LaunchVariant& variant, CodeSource source) {
   auto merged =
-      compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions, source);
+      compile_within_limits(program, device.address_bytes, plan_for(program, device.address_bytes, variant),
+                            [&](std::shared_ptr<const passes::Plan> plan) {
+                              return compile(program, device, std::move(plan), variant.assumptions, source);
+                            });
   if (!merged) return merged;
   const bool may_lose = device.info.kind == DeviceKind::cpu && !merges_always();
   const auto scalar = may_lose ? loops_without_vectors(*merged) : std::vector<ir::Location>{};
@@ -312,7 +304,9 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   try {
     fewer = variant.shared_index
                 ? compile(program, device, LaunchVariant{variant.assumptions}, source)
-                : compile(program, device, plan_apart(program, device, *merged), variant.assumptions, source);
+                : compile(program, device,
+                          plan_apart(program, device.address_bytes, *merged->plan, why_apart(*merged)),
+                          variant.assumptions, source);
   } catch (const compilation::MissingGenerator&) {  // `merged` is from a pack
   }
   if (!fewer) return merged;

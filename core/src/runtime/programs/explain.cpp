@@ -161,14 +161,19 @@ std::string explain_for(const ProgramState& program, const codegen::Target& want
   std::string text;
   for (const detail::LaunchVariant& variant :
        detail::variants_with(program, wanted.assumptions, wanted.format)) {
-    const auto plan = detail::plan_for(program, 8, variant);
-    const codegen::CodeObject object =
-        compilation::compiler().compile(*program.kernel, detail::tasks_of(*plan), wanted);
-    std::vector<Lowering> lowerings;
-    for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
     text += heading(*program.kernel, variant);
-    list_tasks(text, *program.kernel, *plan, *program.plan, lowerings, {}, variant.phases,
-               why_one_block(program, variant, codegen::generates_cooperative(wanted.format)));
+    text += detail::compile_within_limits(
+        program, 8, detail::plan_for(program, 8, variant),
+        [&](const std::shared_ptr<const passes::Plan>& plan) {
+          const codegen::CodeObject object =
+              compilation::compiler().compile(*program.kernel, detail::tasks_of(*plan), wanted);
+          std::vector<Lowering> lowerings;
+          for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
+          std::string tasks;
+          list_tasks(tasks, *program.kernel, *plan, *program.plan, lowerings, {}, variant.phases,
+                     why_one_block(program, variant, codegen::generates_cooperative(wanted.format)));
+          return tasks;
+        });
   }
   return text;
 }

@@ -206,6 +206,17 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
   return std::make_shared<const passes::Plan>(std::move(plan));
 }
 
+std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, std::uint32_t address_bytes,
+                                               const passes::Plan& merged, const std::string& reason) {
+  auto apart = std::make_shared<passes::Plan>(*separate_plan(program, address_bytes));
+  for (passes::FusionDecision decision : merged.fusion) {
+    if (decision.merged) decision.reason = reason;
+    decision.merged = false;
+    apart->fusion.push_back(std::move(decision));
+  }
+  return apart;
+}
+
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant) {
   auto separate = separate_plan(program, address_bytes);

@@ -193,6 +193,25 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
 /// The plan for launches of that variant; the separate one where nothing can be merged.
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant);
+/// The plan in which every loop is a task. It says why the loops that `merged` merges are not merged.
+std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, std::uint32_t address_bytes,
+                                               const passes::Plan& merged, const std::string& reason);
+/// Whether an error of code with merged loops may be that they exceed a limit together.
+inline bool may_exceed_limit(const Error& error) noexcept {
+  return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::invalid;
+}
+/// Returns compile(plan). Loops that share a task add up their local arrays and their arguments. If that may
+/// exceed a limit of the device, the result is that of the plan in which every loop is a task.
+template <class Compile>
+auto compile_within_limits(const ProgramState& program, std::uint32_t address_bytes,
+                           const std::shared_ptr<const passes::Plan>& plan, const Compile& compile) {
+  try {
+    return compile(plan);
+  } catch (const Error& error) {
+    if (plan == program.plan || !may_exceed_limit(error)) throw;
+    return compile(plan_apart(program, address_bytes, *plan, std::string("in one task, ") + error.what()));
+  }
+}
 /// The variants that launches with these assumptions may take on a device that loads the format.
 std::vector<LaunchVariant> variants_with(const ProgramState& program,
                                          const codegen::LaunchAssumptions& assumptions,
