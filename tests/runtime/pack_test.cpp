@@ -81,7 +81,8 @@ TEST_F(Packs, StayAsTheyWereWhenAKernelCannotBeCompiled) {
 
 TEST_F(Packs, AreNotWrittenToAPathWithoutAName) {
   const PackBuilder builder;
-  EXPECT_THAT(error_of(ErrorCode::system, [&] { builder.write(""); }), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_of(ErrorCode::system, [&] { builder.write(""); }),
+              HasSubstr("No such file or directory"));
   EXPECT_THAT(error_of(ErrorCode::system, [&] { builder.write(path("")); }), HasSubstr("Is a directory"));
 }
 
