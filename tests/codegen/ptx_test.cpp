@@ -245,6 +245,8 @@ TEST(PtxPhases, OfShortLoopsHaveAThreadForEachIteration) {
   };
   EXPECT_THAT(compiled(false), HasSubstr("st.global.v4"));
   EXPECT_THAT(compiled(true), Not(HasSubstr(".v4")));
+  // The vendor's compiler would unroll loops that mostly run once.
+  EXPECT_EQ(occurrences(compiled(true), ".pragma \"nounroll\""), 2u);
 }
 
 /// Of a text in which `letter` stands for `word`, and N for the number of threads of a group.
