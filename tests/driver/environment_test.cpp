@@ -48,6 +48,13 @@ TEST(Environment, WordsAreComparedAsAWhole) {
         << value;
 }
 
+TEST(Environment, ARefusalHasNoControlCharacters) {
+  EXPECT_THAT(thrown_by([] {
+                (void)parse_word("WEIR_X", "a\x1b[31m", {"one", "two"});
+              }).what(),
+              HasSubstr("WEIR_X is 'a?[31m'"));
+}
+
 TEST(Environment, ARefusalNamesTheVariableTheExpectationTheFindingAndTheRemedy) {
   const Error seconds = thrown_by([] { (void)parse_seconds("WEIR_X", "soon", 60, ", or off"); });
   EXPECT_EQ(seconds.code(), ErrorCode::invalid);

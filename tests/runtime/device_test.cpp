@@ -60,6 +60,7 @@ TEST(Device, UnknownNamesAreRefusedWithTheExistingOnes) {
                        HasSubstr("\n  cpu: usable"), ::testing::Not(HasSubstr("no driver was found"))));
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { open("cpu:one"); }), HasSubstr("expected a number"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { open(":1"); }), HasSubstr("expected a driver's name"));
+  EXPECT_THAT(error_of(ErrorCode::no_device, [] { open("c\x1bpu"); }), HasSubstr("no device 'c?pu'"));
 }
 
 TEST(Device, IsTheOneThatTheEnvironmentNames) {

@@ -9,6 +9,8 @@
 #include <limits>
 #include <weir/error.hpp>
 
+#include "foreign_text.hpp"
+
 namespace weir {
 
 std::string environment(const char* name) {
@@ -24,7 +26,7 @@ std::string secure_environment(const char* name) {
 void refuse_environment(std::string_view name, std::string_view value, std::string_view expected) {
   throw Error(ErrorCode::invalid,
               fmt::format("the environment variable {} is '{:.64}'; expected {}; correct or unset it", name,
-                          value, expected));
+                          without_control_characters(value), expected));
 }
 
 std::optional<std::chrono::milliseconds> parse_seconds(std::string_view name, std::string_view value,

@@ -12,6 +12,8 @@
 #include <weir/drivers.hpp>
 #include <weir/error.hpp>
 
+#include "foreign_text.hpp"
+
 namespace weir {
 
 class GpuDriver;
@@ -26,7 +28,8 @@ struct ActiveLayer {
 /// A fault of the requested layers. It does not change the status of a driver.
 class LayersError : public Error {
  public:
-  explicit LayersError(const std::string& what) : Error(ErrorCode::invalid, what) {}
+  explicit LayersError(const std::string& what)
+      : Error(ErrorCode::invalid, without_control_characters(what, is_control_in_lines)) {}
 };
 
 /// One layer as WEIR_LAYERS names it.

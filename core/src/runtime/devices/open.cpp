@@ -10,6 +10,7 @@
 
 #include "codegen/codegen.hpp"
 #include "driver/registry.hpp"
+#include "foreign_text.hpp"
 #include "near_words.hpp"
 #include "runtime/devices/device_state.hpp"
 
@@ -73,6 +74,7 @@ int preference(const weir_device_info& device) {
 Device open_named(std::string_view name, std::string_view origin) {
   const std::size_t colon = name.find(':');
   const std::string_view driver = name.substr(0, colon);
+  const std::string shown = without_control_characters(name);
   std::uint32_t index = 0;
   if (colon != std::string_view::npos) {
     const std::string_view number = name.substr(colon + 1);
@@ -80,20 +82,20 @@ Device open_named(std::string_view name, std::string_view origin) {
     if (error != std::errc() || end != number.data() + number.size() || number.empty())
       throw Error(ErrorCode::invalid,
                   fmt::format("device name '{}'{}: expected a number from 0 to {} after ':', as in \"cpu:1\"",
-                              name, origin, UINT32_MAX));
+                              shown, origin, UINT32_MAX));
   }
   if (driver.empty())
     throw Error(ErrorCode::invalid,
-                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name,
+                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", shown,
                             origin));
   if (const Candidate* candidate = find_driver(driver)) {
     if (index < candidate->devices.size())
       return Device(&detail::device_state(*candidate->driver, index, candidate->devices[index]));
-    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {}, numbered from 0", name,
-                                                  origin, driver, devices_of(*candidate)));
+    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {}, numbered from 0",
+                                                  shown, origin, driver, devices_of(*candidate)));
   }
   throw Error(ErrorCode::no_device,
-              fmt::format("no device '{}'{}: no usable driver has that name{} The drivers are:{}", name,
+              fmt::format("no device '{}'{}: no usable driver has that name{} The drivers are:{}", shown,
                           origin, near_devices(driver, name.substr(driver.size())), driver_report()));
 }
 
