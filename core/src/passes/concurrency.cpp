@@ -2,6 +2,7 @@
 #include "passes/concurrency.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 
@@ -17,7 +18,7 @@ namespace {
 using ir::Op;
 using ir::Statement;
 
-/// Longer stretches are divided: the comparison of all pairs takes time.
+/// Longer stretches are divided: the comparison of pairs takes time, and sets of segments are bits of a word.
 constexpr std::size_t max_compared = 64;
 /// A launch keeps the regions that run in order as bits of one word; see runtime/launch/launch_model.hpp.
 constexpr std::size_t max_regions = 64;
@@ -36,7 +37,6 @@ class Stretch {
   Stretch(Draft& draft, const LinearForms& forms, const FusionAssumptions& known,
           std::vector<std::size_t> places)
       : draft_(draft), forms_(forms), known_(known), places_(std::move(places)) {
-    const std::size_t n = places_.size();
     for (const std::size_t place : places_) {
       Accesses& all = accesses_.emplace_back();
       for (const Statement* const s : segment(place).statements) {
@@ -45,9 +45,7 @@ class Stretch {
         all.insert(all.end(), own.begin(), own.end());
       }
     }
-    reasons_.resize(n * n);
-    for (std::size_t b = 1; b < n; ++b)
-      for (std::size_t a = 0; a < b; ++a) reasons_[a * n + b] = reason(a, b);
+    compare_pairs();
   }
 
   void run(std::vector<FusionDecision>& decisions, bool whole) {
@@ -87,9 +85,27 @@ class Stretch {
   using Blocks = std::vector<std::size_t>;  // of consecutive segments: the number of each one's stream block
 
   Segment& segment(std::size_t place) const { return draft_.segments[place]; }
+  /// Whether b waits for a. False if that follows from a segment between them.
   bool waits(std::size_t a, std::size_t b) const { return !reasons_[a * places_.size() + b].empty(); }
 
   // ---- dependences
+
+  // A segment between two that waits for the first, and for which the second waits, puts them into one stream
+  // block. Such pairs are not compared, which would take most of the time that a plan of a chain takes.
+  void compare_pairs() {
+    const std::size_t n = places_.size();
+    reasons_.resize(n * n);
+    std::vector<std::uint64_t> before(
+        n);  // the segments that each one waits for, also through others, as bits
+    for (std::size_t b = 1; b < n; ++b)
+      for (std::size_t a = b; a-- > 0;) {
+        if (before[b] >> a & 1) continue;
+        Reason why = reason(a, b);
+        if (why.empty()) continue;
+        before[b] |= std::uint64_t{1} << a | before[a];
+        reasons_[a * n + b] = std::move(why);
+      }
+  }
 
   void explain(std::vector<FusionDecision>& decisions) const {
     for (std::size_t b = 1; b < places_.size(); ++b) {
