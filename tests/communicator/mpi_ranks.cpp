@@ -126,6 +126,22 @@ void run_once() {
   expect(runs == 1, "one run in each process");
 }
 
+/// Two threads; rank LATE_RANK joins when a rank of another process may have joined.
+void threads() {
+  run_ranks(2, [] {
+    Device device = open_for_rank("cpu");  // the rank is the device's number
+    if (std::to_string(device.index()) == std::getenv("LATE_RANK")) std::this_thread::sleep_for(300ms);
+    const Communicator world = join();
+    const Stream stream = device.create_stream();
+    auto x = device.array<int>(stream, 1);
+    x.fill(stream, getpid());
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    expect(x.to_host(stream)[0] == 2 * getpid(), "the sum of this process's ranks");
+    done(world);
+  });
+}
+
 void distributed() {
   const Communicator world = join();
   Device device = open("cpu");
@@ -245,6 +261,7 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"collectives", collectives},
     {"same_bits", same_bits},
     {"run_once", run_once},
+    {"threads", threads},
     {"mismatch", mismatch},
     {"other_call", other_call},
     {"distributed", distributed},

@@ -21,22 +21,28 @@ using testing::AllOf;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-/// The output of three processes of mpi_ranks, which the environment starts as ranks of one group.
-std::string run(const std::string& scenario, const std::string& environment = "LOCAL_WORLD_SIZE=3") {
-  const std::string port = std::to_string(20000 + getpid() % 20000);
-  std::string command =
-      "export WEIR_COMMUNICATOR=rccl WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
-      " TORCHELASTIC_RUN_ID=weir-test-" + std::to_string(getpid()) + " " + environment + "; ";
-  for (const char* rank : {"0", "1", "2"})
-    command += std::string("RANK=") + rank + " timeout -k 2 12 " + built("bin/mpi_ranks").string() + " " +
-               scenario + " 2>&1 & ";
-  FILE* const pipe = popen((command + "wait").c_str(), "r");
+std::string output_of(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot start " + command);
   std::string output;
   for (char text[4096]; const std::size_t got = std::fread(text, 1, sizeof text, pipe);)
     output.append(text, got);
   pclose(pipe);
   return output;
+}
+
+std::string mpi_ranks(const std::string& scenario) {
+  return "timeout -k 2 12 " + built("bin/mpi_ranks").string() + " " + scenario + " 2>&1 & ";
+}
+
+/// The output of three processes of mpi_ranks, which the environment starts as ranks of one group.
+std::string run(const std::string& scenario, const std::string& environment = "LOCAL_WORLD_SIZE=3") {
+  const std::string port = std::to_string(20000 + getpid() % 20000);
+  std::string command =
+      "export WEIR_COMMUNICATOR=rccl WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
+      " TORCHELASTIC_RUN_ID=weir-test-" + std::to_string(getpid()) + " " + environment + "; ";
+  for (const char* rank : {"0", "1", "2"}) command += std::string("RANK=") + rank + " " + mpi_ranks(scenario);
+  return output_of(command + "wait");
 }
 
 void expect_right(const std::string& output) {
@@ -46,6 +52,15 @@ void expect_right(const std::string& output) {
 
 TEST(RanksOfTorchrun, MeetOnOneMachine) {
   expect_right(run("collectives"));
+}
+
+TEST(RanksOfThreads, DoNotMeetThoseOfAnotherProcess) {
+  const std::string output =
+      output_of("export WEIR_COMMUNICATOR=rccl WEIR_CPU_DEVICES=2 WEIR_RANK_LIMIT=5; LATE_RANK=1 " +
+                mpi_ranks("threads") + "LATE_RANK=0 " + mpi_ranks("threads") + "wait");
+  std::size_t right = 0;
+  for (std::size_t at = 0; (at = output.find("of 2 over rccl is right", at)) != output.npos; ++at) ++right;
+  EXPECT_EQ(right, 4u) << output;
 }
 
 TEST(RanksOfTorchrun, MeetOverTcp) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of ranks: by name and address, or as the environment says.
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 #include <weir/communicator.hpp>
@@ -30,7 +32,17 @@ struct Seat {
   std::uint64_t joined = 0;  ///< groups, which are numbered alike on all ranks
 };
 thread_local Seat* seat = nullptr;
-std::atomic<std::uint64_t> runs{0};
+
+/// Names a group of threads. Some communicators look for its ranks on the whole machine, where other
+/// processes, also those forked from this one, may run groups too.
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number)
+    throw Error(ErrorCode::system,
+                fmt::format("join: getrandom() is expected to name a group, but failed: {}",
+                            std::generic_category().message(errno)));
+  return number;
+}
 
 std::uint32_t wanted_ranks() {
   const std::string text = secure_environment("WEIR_RANKS");
@@ -168,7 +180,7 @@ Communicator join_all(JoinOptions options) {
   if (seat) {
     options.rank = seat->rank;
     options.size = seat->size;
-    options.address = fmt::format("weir ranks {}, group {}", seat->run, seat->joined++);
+    options.address = fmt::format("weir ranks {:x}, group {}", seat->run, seat->joined++);
     return wanted.empty() ? join_threads(std::move(options)) : join(options);
   }
   if (const auto by = launched()) {
@@ -183,7 +195,7 @@ Communicator join_all(JoinOptions options) {
             "WEIR_RANKS is {}, but run_ranks() did not start this thread; call join() in the function "
             "that run_ranks() runs, or unset WEIR_RANKS",
             ranks));
-  options.address = fmt::format("weir ranks {}, alone", runs++);
+  options.address = fmt::format("weir ranks {:x}, alone", random_number());
   return join(options);
 }
 
@@ -243,7 +255,7 @@ std::uint32_t size_of(const LaunchedCommunicator& by) {
 
 /// Runs `rank` in `size` threads.
 void run_threads(std::uint32_t size, const std::function<void()>& rank) {
-  const std::uint64_t run = runs++;
+  const std::uint64_t run = random_number();
   std::mutex mutex;
   std::exception_ptr first, consequence;  // of the rank that failed, and of one that learned of it
   const auto body = [&](std::uint32_t number) {
