@@ -49,6 +49,7 @@ UniqueId make_id() {
 
 std::shared_ptr<Group> Group::join(const weir_group_options& options) {
   const Place place = place_of(options);
+  sdk::notice_forks();  // a child has the connections, which are the parent's, and no thread that serves them
   std::optional<DeviceOfStream> device;
   if (options.device) {
     const char* const driver = options.device->driver;

@@ -24,6 +24,7 @@ std::shared_ptr<Group> Group::join(const weir_group_options& options) {
               "address, because "
               "no launcher starts them",
               options.size, options.address ? options.address : "null");
+  sdk::notice_forks();  // a child has no other ranks
   return std::make_shared<Group>(Meeting::join(options), options.rank, options.size);
 }
 

@@ -2,11 +2,14 @@
 // Communicator in C++: groups of threads whose arrays are on the CPU driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <future>
 #include <latch>
+#include <optional>
 #include <thread>
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
@@ -39,6 +42,34 @@ TEST(Join, WorksAlone) {
   world.all_reduce(stream, x, Reduction::sum);
   world.barrier();
   EXPECT_EQ(x.to_host(stream), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Communicator, OfTheParentIsRefusedInAForkedChildAndMayBeDestroyedThere) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "the sanitizers' heaps do not survive a fork when other threads allocate";
+#endif
+  std::optional<Communicator> world(join());
+  world->barrier();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool refused = true;
+    for (int call = 0; call < 2; ++call) try {
+        call == 0 ? world->barrier() : static_cast<void>(join());
+        refused = false;
+      } catch (const Error& error) {
+        const std::string words = error.what();
+        refused &= error.code() == ErrorCode::system && words.find("this process was forked") != words.npos;
+      }
+    world->abort("in the child");
+    world.reset();
+    _exit(refused ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "the child hung or crashed: " << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  world->barrier();
 }
 
 TEST(Join, NamesAMissingCommunicator) {

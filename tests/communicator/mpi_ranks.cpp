@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program that mpi_test runs as each rank: mpi_ranks SCENARIO. Prints one line per finding.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -142,6 +144,22 @@ void threads() {
   });
 }
 
+/// A child of each rank destroys its copy of the Communicator; the ranks go on.
+void forked() {
+  std::optional<Communicator> world(join());
+  world->barrier();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(8);
+    world.reset();
+    _exit(0);
+  }
+  int status = 0;
+  expect(waitpid(child, &status, 0) == child && WIFEXITED(status), "the child's end");
+  world->barrier();
+  done(*world);
+}
+
 void distributed() {
   const Communicator world = join();
   Device device = open("cpu");
@@ -262,6 +280,7 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"same_bits", same_bits},
     {"run_once", run_once},
     {"threads", threads},
+    {"forked", forked},
     {"mismatch", mismatch},
     {"other_call", other_call},
     {"distributed", distributed},

@@ -67,6 +67,10 @@ TEST(RanksOfTorchrun, MeetOverTcp) {
   expect_right(run("same_bits", "LOCAL_WORLD_SIZE=1"));
 }
 
+TEST(RanksOfTorchrun, GoOnWhenAForkedChildDestroysItsGroup) {
+  expect_right(run("forked"));
+}
+
 TEST(RanksOfTorchrun, MeetAtAFileWhichIsRemoved) {
   const std::string path = testing::TempDir() + "weir-meeting-" + std::to_string(getpid());
   expect_right(run("order", "WEIR_RENDEZVOUS=file://" + path));

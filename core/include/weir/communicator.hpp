@@ -46,7 +46,8 @@ class GroupState;
 }
 
 /// This rank's membership in a group. Leaves the group when it is destroyed, after its submitted calls have
-/// ended; destroyed by an exception, it ends the group on all ranks.
+/// ended; destroyed by an exception, it ends the group on all ranks. In a forked child it may be destroyed,
+/// abort() does nothing, and calls throw Error{system}; the parent and the other ranks are not affected.
 class WEIR_API Communicator {
  public:
   Communicator(Communicator&&) noexcept;

@@ -171,6 +171,7 @@ Communicator::Communicator(std::unique_ptr<GroupState> state) noexcept
 Communicator::Communicator(Communicator&&) noexcept = default;
 
 Communicator::~Communicator() {
+  if (state_ && state_->is_forked()) (void)state_.release();  // to the parent
   if (state_ && std::uncaught_exceptions() > exceptions_) state_->abort("an exception ended it");
 }
 

@@ -241,6 +241,12 @@ bool GroupState::call_directly(const Function& function) {
 // An operation of a stream fails after its call has returned. The communicator reports that in every later
 // call, also in an exchange of nothing.
 void GroupState::check() const {
+  if (is_forked())
+    throw Error(
+        ErrorCode::system,
+        fmt::format("{} communicator: this process was forked from one that had joined the group, which "
+                    "does not work in the child; start the child with exec, or join only after the fork",
+                    name()));
   {
     const std::lock_guard lock(mutex_);
     if (failure_) throw Error(*failure_);
@@ -257,6 +263,7 @@ void GroupState::check() const {
 }
 
 void GroupState::abort(const std::string& reason) noexcept {
+  if (is_forked()) return;
   Status status;
   plugin_.table().group_abort(group_, reason.c_str(), &status);
   const std::lock_guard lock(mutex_);

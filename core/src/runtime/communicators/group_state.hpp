@@ -4,6 +4,7 @@
 // waits for a call in a host callback. The wait ends after the work before the call and the group's limit.
 #pragma once
 
+#include <unistd.h>
 #include <weir/communicator.h>
 
 #include <condition_variable>
@@ -76,9 +77,13 @@ class GroupState {
   /// Makes a call that submits to a stream, on this thread, after the queued ones. Returns false if the
   /// communicator does not support it. Throws the failure of the group.
   bool call_directly(const Function& function);
-  /// Throws the failure of an earlier call.
+  /// Throws the failure of an earlier call, and Error{system} in a forked child.
   void check() const;
+  /// Does nothing in a forked child.
   void abort(const std::string& reason) noexcept;
+  /// True in a forked child. The group is the parent's: the child has neither its threads nor the other
+  /// ranks, and another thread may have held a lock at the fork.
+  bool is_forked() const noexcept { return getpid() != process_; }
 
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }
@@ -105,6 +110,7 @@ class GroupState {
   Error failure_of(weir_result result, const weir_status& status) const;
 
   const CommunicatorPlugin& plugin_;
+  const pid_t process_ = getpid();
   std::uint32_t rank_, size_;
   bool has_threads_ = false;      ///< other ranks may be threads of this process
   std::optional<Device> device_;  ///< that the rank joined with, if the communicator takes its memory

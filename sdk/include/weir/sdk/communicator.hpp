@@ -72,7 +72,7 @@ struct CommunicatorSlots {
   template <class Body>
   static weir_result call(weir_status* status, Body&& body) noexcept {
     return guarded(status, [&] {
-      check_not_forked(C::name);
+      check_not_forked(C::name, "communicator");
       return body();
     });
   }

@@ -35,14 +35,14 @@ inline bool was_forked() noexcept {
   return detail::forked.load(std::memory_order_relaxed);
 }
 
-/// Throws in a child that was forked after `notice_forks`.
-inline void check_not_forked(const char* driver) {
+/// Throws in a child that was forked after `notice_forks`. `kind` and `plugin` name the caller in the
+/// message.
+inline void check_not_forked(const char* plugin, const char* kind = "driver") {
   if (was_forked()) [[unlikely]]
     fail(WEIR_ERROR_SYSTEM,
-         "this process was forked from one in which the %s driver had started its runtime, which does not "
-         "work in the "
-         "child; start the child with exec, or use the driver only after the fork",
-         driver);
+         "this process was forked from one in which the %s %s had started its runtime, which does not work "
+         "in the child; start the child with exec, or use the %s only after the fork",
+         plugin, kind, kind);
 }
 
 }  // namespace weir::sdk
