@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -50,12 +51,16 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
+void set_address(Member& member, const std::string& address) {
+  std::snprintf(member.address, sizeof member.address, "%s", address.c_str());
+}
+
 /// Listens on `listener` for the other ranks, with the kind of address of `meeting`, and describes this rank.
 Hello listen_and_describe(const Place& place, const weir_group_options& options, Member own,
-                          const Socket& meeting, Socket& listener) {
+                          const Socket& meeting, const std::string& met_at, Socket& listener) {
   std::string address;
-  listener = listen_like(meeting, address);
-  std::snprintf(own.address, sizeof own.address, "%s", address.c_str());
+  listener = listen_like(meeting, met_at, address);
+  set_address(own, address);
   Hello hello;
   hello.limit = options.limit;
   hello.number = place.number;
@@ -87,33 +92,24 @@ void write_address(const std::string& path, const std::string& address) {
                      path.c_str());
 }
 
-/// An IPv4 address of this machine, other than the loopback address if there is one.
+/// The first address of an interface to a network; an IPv6 address if there is no other. A loopback address
+/// without a network.
 std::string own_address() {
-  std::string found = "127.0.0.1";
   ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return found;
-  for (const ifaddrs* one = all; one; one = one->ifa_next) {
-    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || one->ifa_flags & IFF_LOOPBACK ||
-        !(one->ifa_flags & IFF_UP))
-      continue;
-    char text[NI_MAXHOST];
-    if (getnameinfo(one->ifa_addr, sizeof(sockaddr_in), text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
-      continue;
-    found = text;
-    break;
-  }
-  freeifaddrs(all);
-  return found;
-}
-
-/// The name of this machine, or its address if the name is unknown, as in some containers.
-std::string own_host() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  addrinfo* found = nullptr;
-  if (getaddrinfo(name, nullptr, nullptr, &found) != 0 || !found) return own_address();
-  freeaddrinfo(found);
-  return name;
+  if (getifaddrs(&all) != 0) return "127.0.0.1";
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, &freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6})
+    for (const ifaddrs* one = all; one; one = one->ifa_next) {
+      if (!one->ifa_addr || one->ifa_addr->sa_family != family || (one->ifa_flags & IFF_LOOPBACK) ||
+          !(one->ifa_flags & IFF_UP))
+        continue;
+      const auto* const six = reinterpret_cast<const sockaddr_in6*>(one->ifa_addr);
+      if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)) continue;
+      const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+      char text[NI_MAXHOST];
+      if (getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) return text;
+    }
+  return "127.0.0.1";
 }
 
 /// Rank 0 while the others join.
@@ -127,7 +123,7 @@ class Host {
     const auto until = Clock::now() + std::chrono::nanoseconds(options_.limit);
     open(until);
     Table table;
-    seats_[0].hello = listen_and_describe(place_, options_, own, meeting_, table.listener);
+    seats_[0].hello = listen_and_describe(place_, options_, own, meeting_, met_at_, table.listener);
     std::uint32_t joined = 1;
     while (joined < place_.size && wait_readable(meeting_, until))
       if (seat(until)) ++joined;
@@ -143,6 +139,7 @@ class Host {
       refuse(failure.code, "rank 0: " + failure.message);
     }
     for (const Seat& other : seats_) table.members.push_back(other.hello->member);
+    name_this_machine(table.members);
     table.token = answer.token;
     table.id = answer.id;
     const auto soon = Clock::now() + 5s;
@@ -164,9 +161,21 @@ class Host {
     Socket socket;
   };
 
+  /// Ranks with a loopback address are on this machine. Gives them the address at which ranks of another
+  /// machine, if there are any, have reached it.
+  void name_this_machine(std::vector<Member>& members) const {
+    for (const Seat& other : seats_) {
+      const std::string host = other.socket ? reached_host(other.socket) : std::string();
+      if (host.empty()) continue;
+      for (Member& member : members) set_address(member, with_host(member.address, host));
+      return;
+    }
+  }
+
   void open(Clock::time_point until) {
     const bool file = place_.meeting.starts_with("file:");
-    while (!(meeting_ = listen_on(file ? "tcp:" + own_host() + ":0" : place_.meeting))) {
+    met_at_ = file ? "tcp:" + own_address() + ":0" : place_.meeting;
+    while (!(meeting_ = listen_on(met_at_))) {
       if (Clock::now() > until)
         sdk::fail(WEIR_ERROR_INVALID,
                   "%.200s, where the ranks meet, is in use by another group or program; give another address",
@@ -175,7 +184,7 @@ class Host {
     }
     if (!file) return;
     std::string address;
-    meeting_ = listen_like(meeting_, address);
+    meeting_ = listen_like(meeting_, met_at_, address);
     path_ = numbered_path(place_);
     write_address(path_, address);
   }
@@ -256,7 +265,7 @@ class Host {
   const Place& place_;
   const weir_group_options& options_;
   Socket meeting_;
-  std::string path_;
+  std::string met_at_, path_;
   std::vector<Seat> seats_;
 };
 
@@ -277,7 +286,7 @@ std::optional<Table> try_to_join(const Place& place, const weir_group_options& o
   const Socket socket = connect_to(address);
   if (!socket) return std::nullopt;
   Table table;
-  const Hello hello = listen_and_describe(place, options, own, socket, table.listener);
+  const Hello hello = listen_and_describe(place, options, own, socket, address, table.listener);
   Answer answer;
   // Rank 0 may have joined later, and names the missing ranks at its own limit.
   if (!send_all(socket, &hello, sizeof hello, until) ||

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <weir/sdk/status.hpp>
 
 namespace weir::collectives {
@@ -24,6 +25,35 @@ struct Target {
   socklen_t size = 0;
   int family() const { return value.ss_family; }
 };
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("::ffff:127.") ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
+/// Of "tcp:HOST:PORT".
+std::string_view host_in(std::string_view address) {
+  return address.substr(4, address.rfind(':') - 4);
+}
+
+std::string number_of(const sockaddr_storage& value, socklen_t size) {
+  char host[NI_MAXHOST] = "";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&value), size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
+
+/// Replaces the address of one interface by that of all. The port stays.
+void widen(sockaddr_storage& value) {
+  if (value.ss_family == AF_INET6)
+    reinterpret_cast<sockaddr_in6*>(&value)->sin6_addr = in6addr_any;
+  else
+    reinterpret_cast<sockaddr_in*>(&value)->sin_addr.s_addr = INADDR_ANY;
+}
+
+in_port_t& port_in(sockaddr_storage& value) {
+  return value.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&value)->sin6_port
+                                     : reinterpret_cast<sockaddr_in*>(&value)->sin_port;
+}
 
 Target resolve(const std::string& address) {
   Target target;
@@ -36,9 +66,7 @@ Target resolve(const std::string& address) {
     target.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
     return target;
   }
-  const std::string text = address.substr(4);
-  const std::size_t colon = text.rfind(':');
-  const std::string host = text.substr(0, colon), port = text.substr(colon + 1);
+  const std::string host(host_in(address)), port = address.substr(address.rfind(':') + 1);
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &wanted, &found); error != 0 || !found)
@@ -89,7 +117,10 @@ Socket::~Socket() {
 }
 
 Socket listen_on(const std::string& address) {
-  const Target target = resolve(address);
+  Target target = resolve(address);
+  if (target.family() != AF_UNIX && is_loopback(number_of(target.value, target.size)) &&
+      !is_loopback(host_in(address)))
+    widen(target.value);
   Socket made = new_socket(target.family());
   if (const int on = 1; target.family() != AF_UNIX)
     setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -101,7 +132,7 @@ Socket listen_on(const std::string& address) {
   return made;
 }
 
-Socket listen_like(const Socket& like, std::string& address) {
+Socket listen_like(const Socket& like, const std::string& meeting, std::string& address) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   if (getsockname(like.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
@@ -113,20 +144,33 @@ Socket listen_like(const Socket& like, std::string& address) {
                                static_cast<unsigned long long>(random));
     return listen_on(address);
   }
-  char host[NI_MAXHOST] = "";
-  if (own.ss_family == AF_INET6)
-    reinterpret_cast<sockaddr_in6*>(&own)->sin6_port = 0;
-  else
-    reinterpret_cast<sockaddr_in*>(&own)->sin_port = 0;
-  getnameinfo(reinterpret_cast<sockaddr*>(&own), size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  std::string host = number_of(own, size);
+  if (host == "0.0.0.0" || host == "::")
+    host = own.ss_family == AF_INET6 ? "::1" : "127.0.0.1";
+  else if (is_loopback(host) && !is_loopback(host_in(meeting)))
+    widen(own);
+  port_in(own) = 0;
   Socket made = new_socket(own.ss_family);
   if (bind(made.get(), reinterpret_cast<sockaddr*>(&own), size) != 0 || listen(made.get(), 4096) != 0 ||
       getsockname(made.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-    sdk::fail_system(errno, "cannot listen on %.200s", host);
-  const auto port = own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&own)->sin6_port
-                                              : reinterpret_cast<sockaddr_in*>(&own)->sin_port;
-  address = sdk::format_text("tcp:%s:%u", host, static_cast<unsigned>(ntohs(port)));
+    sdk::fail_system(errno, "cannot listen on %s", host.c_str());
+  address = sdk::format_text("tcp:%s:%u", host.c_str(), static_cast<unsigned>(ntohs(port_in(own))));
   return made;
+}
+
+std::string reached_host(const Socket& connection) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  if (getsockname(connection.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0 ||
+      own.ss_family == AF_UNIX)
+    return {};
+  std::string host = number_of(own, size);
+  return is_loopback(host) ? std::string() : host;
+}
+
+std::string with_host(const std::string& address, const std::string& host) {
+  if (!address.starts_with("tcp:") || !is_loopback(host_in(address))) return address;
+  return "tcp:" + host + address.substr(address.rfind(':'));
 }
 
 Socket connect_to(const std::string& address) {

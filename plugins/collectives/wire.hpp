@@ -29,12 +29,18 @@ class Socket {
   int descriptor_ = -1;
 };
 
-/// Listens on "unix:NAME" or "tcp:HOST:PORT". Returns no socket if the address is taken; throws for other
-/// failures.
+/// Listens on "unix:NAME" or "tcp:HOST:PORT". A machine's name may be a loopback address in its own list of
+/// hosts (Debian: 127.0.1.1), which other machines cannot reach; then listens on all interfaces. Returns no
+/// socket if the address is taken; throws for other failures.
 Socket listen_on(const std::string& address);
-/// Listens for the other ranks where those of `like` can connect: a socket connected to one of them, or one
-/// that listens. Sets the address.
-Socket listen_like(const Socket& like, std::string& address);
+/// Listens for the other ranks where those of `like` can connect: a socket connected to `meeting`, or one
+/// that listens there. Sets the address: a loopback one if `meeting` is on this machine.
+Socket listen_like(const Socket& like, const std::string& meeting, std::string& address);
+/// The number of the host at which the other side has reached this connection; empty for a Unix socket or a
+/// loopback address.
+std::string reached_host(const Socket& connection);
+/// Replaces the host of a loopback address.
+std::string with_host(const std::string& address, const std::string& host);
 /// Returns no socket if nothing listens there, or if the listener is of another user.
 Socket connect_to(const std::string& address);
 /// Returns no socket if no connection waits, or if it is of another user.

@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "places.hpp"
@@ -36,12 +39,15 @@ std::string mpi_ranks(const std::string& scenario) {
 }
 
 /// The output of three processes of mpi_ranks, which the environment starts as ranks of one group.
-std::string run(const std::string& scenario, const std::string& environment = "LOCAL_WORLD_SIZE=3") {
+/// `start` comes before each command.
+std::string run(const std::string& scenario, const std::string& environment = "LOCAL_WORLD_SIZE=3",
+                const std::string& start = "") {
   const std::string port = std::to_string(20000 + getpid() % 20000);
   std::string command =
       "export WEIR_COMMUNICATOR=rccl WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
       " TORCHELASTIC_RUN_ID=weir-test-" + std::to_string(getpid()) + " " + environment + "; ";
-  for (const char* rank : {"0", "1", "2"}) command += std::string("RANK=") + rank + " " + mpi_ranks(scenario);
+  for (const char* rank : {"0", "1", "2"})
+    command += std::string("RANK=") + rank + " " + start + mpi_ranks(scenario);
   return output_of(command + "wait");
 }
 
@@ -84,6 +90,27 @@ TEST(RanksOfTorchrun, MeetAtAFileOnAMachineWhoseNameIsUnknown) {
   ASSERT_EQ(sethostname(unknown, sizeof unknown - 1), 0);
   expect_right(run(
       "order", "WEIR_RENDEZVOUS=file://" + testing::TempDir() + "weir-meeting-" + std::to_string(getpid())));
+}
+
+/// An address of this machine that other machines can reach; a second loopback address without a network.
+std::string other_address() {
+  std::string address = output_of("hostname -I 2>/dev/null");
+  address.resize(std::min(address.find_first_of(" \n"), address.size()));
+  return address.empty() || address.find(':') != address.npos ? "127.0.0.2" : address;
+}
+
+// Rank 2 is on another machine: it has another list of hosts. Debian's installer writes that of ranks 0
+// and 1.
+TEST(RanksOfTorchrun, MeetWhereTheHostHasALoopbackAddressForItself) {
+  if (std::system("unshare -m true 2>/dev/null") != 0)
+    GTEST_SKIP() << "may not give each rank a list of hosts";
+  const std::string folder = testing::TempDir() + "weir-hosts-" + std::to_string(getpid());
+  std::filesystem::create_directory(folder);
+  for (const char* rank : {"0", "1", "2"})
+    std::ofstream(folder + "/" + rank) << (*rank == '2' ? other_address() : "127.0.1.1") << " weir-host\n";
+  expect_right(run("collectives", "LOCAL_WORLD_SIZE=1 MASTER_ADDR=weir-host WEIR_RANK_LIMIT=5",
+                   "unshare -m sh -c 'mount --bind " + folder + "/$RANK /etc/hosts && exec \"$@\"' sh "));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(RanksOfTorchrun, NameAMalformedRendezvous) {
