@@ -2,11 +2,13 @@
 // Communicator in C++: groups of threads whose arrays are on the CPU driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <future>
 #include <latch>
 #include <optional>
@@ -308,6 +310,54 @@ TEST(RankFailure, AHangingRankEndsTheOthersWithinTheLimit) {
     EXPECT_THAT(thrown_by([&] { world.barrier(); }), HasSubstr("rank 2 has made no call"));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 900ms);
   });
+}
+
+// Rank 0's broadcast fails before it reaches rank 1. Its next call must not meet rank 1's broadcast.
+TEST(RankFailure, ACallThatFailsOnOneRankEndsTheGroup) {
+  std::promise<void> submitted;
+  const auto is_submitted = submitted.get_future().share();
+  std::string first, second;
+  run_ranks(2, [&] {
+    const Communicator world = join(60s);
+    Device device = open("cpu");
+    const Stream stream = device.create_stream();
+    auto x = device.array<int>(stream, 10);
+    x.fill(stream, 1);
+    if (world.rank() == 0) stream.call_host([&] { is_submitted.wait(); });
+    world.broadcast(stream, x, world.rank() == 0 ? 7 : 0);
+    if (world.rank() == 0) world.all_reduce(stream, x, Reduction::sum);
+    if (world.rank() == 0) submitted.set_value();
+    (world.rank() == 0 ? first : second) = thrown_by([&] { world.synchronize(stream); });
+  });
+  EXPECT_THAT(first, HasSubstr("root is rank 7; the group has the ranks 0 to 1"));
+  EXPECT_THAT(second, testing::AllOf(HasSubstr("rank 0 ended the group"), HasSubstr("root is rank 7")));
+}
+
+TEST(RankFailure, ALackOfMemoryIsReportedAsThat) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "the sanitizers' memory does not fit the limit";
+#endif
+  constexpr int large = 65 << 20;  // larger than the memory that glibc's malloc reserves for a thread
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int8_t>(stream, large);
+  world.broadcast(stream, x, 0);  // allocates the host memory of the array
+  world.synchronize(stream);
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit less{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + large / 2, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &less), 0);
+  try {
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory) << error.what();
+  }
+  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST(RankFailure, ALimitThatIsNoTimeIsRefused) {

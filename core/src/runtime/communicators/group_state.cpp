@@ -19,6 +19,7 @@ namespace {
 
 ErrorCode code_of(weir_result result) {
   if (result == WEIR_ERROR_RANK) return ErrorCode::rank;
+  if (result == WEIR_ERROR_OUT_OF_MEMORY) return ErrorCode::out_of_memory;
   return result == WEIR_ERROR_INVALID ? ErrorCode::invalid : ErrorCode::system;
 }
 
@@ -191,31 +192,39 @@ void GroupState::run() {
 }
 
 void GroupState::make(const Call& call) noexcept {
-  std::optional<Error> failure;
-  try {
-    if (call.in_callback) {
-      if (!call.progress->wait_for_begin())
-        throw Error(ErrorCode::rank,
-                    fmt::format("{} communicator: rank {} of {} was aborted before its stream "
-                                "reached the call",
-                                name(), rank_, size_));
-      throw_failure(*call.stream);
-    } else if (call.staged) {
-      call.staged->staging().begin.synchronize();
-    }
-    Status status;
-    const weir_result result = call.function(plugin_.table(), group_, &status);
-    if (result == WEIR_OK) return;
-    failure = failure_of(result, status);
-  } catch (const Error& error) {  // the work before the call failed
-    failure = error;
-    abort(error.what());
-  } catch (const std::exception& error) {
-    failure.emplace(ErrorCode::system, error.what());
-    abort(error.what());
+  {  // the other ranks would take the messages of a later call for those of the failed one
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
   }
+  try {
+    try {
+      if (call.in_callback) {
+        if (!call.progress->wait_for_begin())
+          throw Error(ErrorCode::rank,
+                      fmt::format("{} communicator: rank {} of {} was aborted before its stream "
+                                  "reached the call",
+                                  name(), rank_, size_));
+        throw_failure(*call.stream);
+      } else if (call.staged) {
+        call.staged->staging().begin.synchronize();
+      }
+      Status status;
+      const weir_result result = call.function(plugin_.table(), group_, &status);
+      if (result != WEIR_OK) throw failure_of(result, status);
+    } catch (...) {
+      rethrow_as_error();
+    }
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {
+    fail(Error(ErrorCode::system, error.what()));
+  }
+}
+
+void GroupState::fail(const Error& failure) noexcept {
+  abort(failure.what());
   const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = std::move(failure);
+  if (!failure_) failure_ = failure;
 }
 
 Error GroupState::failure_of(weir_result result, const weir_status& status) const {
@@ -233,9 +242,9 @@ bool GroupState::call_directly(const Function& function) {
   const weir_result result = function(plugin_.table(), group_, &status);
   if (result == WEIR_OK) return true;
   if (result == WEIR_ERROR_UNSUPPORTED) return false;
-  const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = failure_of(result, status);
-  throw Error(*failure_);
+  const Error failure = failure_of(result, status);
+  fail(failure);
+  throw failure;
 }
 
 // An operation of a stream fails after its call has returned. The communicator reports that in every later

@@ -107,6 +107,8 @@ class GroupState {
  private:
   void run();
   void make(const Call& call) noexcept;
+  /// Ends the group on all ranks, because the others wait for the call that failed here.
+  void fail(const Error& failure) noexcept;
   Error failure_of(weir_result result, const weir_status& status) const;
 
   const CommunicatorPlugin& plugin_;

@@ -128,7 +128,7 @@ inline void report(weir_status* status, weir_result code, const char* message, s
     return failure.code;
   } catch (const std::bad_alloc&) {
     report(status, WEIR_ERROR_OUT_OF_MEMORY,
-           "the driver could not allocate host memory for its own records; free host memory");
+           "there is not enough host memory for this call; free host memory");
     return WEIR_ERROR_OUT_OF_MEMORY;
   } catch (const std::system_error& error) {
     const char* name = strerrorname_np(error.code().value());
