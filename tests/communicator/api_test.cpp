@@ -323,14 +323,43 @@ TEST(RankFailure, ACallThatFailsOnOneRankEndsTheGroup) {
     const Stream stream = device.create_stream();
     auto x = device.array<int>(stream, 10);
     x.fill(stream, 1);
-    if (world.rank() == 0) stream.call_host([&] { is_submitted.wait(); });
-    world.broadcast(stream, x, world.rank() == 0 ? 7 : 0);
-    if (world.rank() == 0) world.all_reduce(stream, x, Reduction::sum);
-    if (world.rank() == 0) submitted.set_value();
-    (world.rank() == 0 ? first : second) = thrown_by([&] { world.synchronize(stream); });
+    if (world.rank() == 0) {
+      stream.call_host([&] { is_submitted.wait(); });
+      world.broadcast(stream, x, 7);
+      world.all_reduce(stream, x, Reduction::sum);
+      submitted.set_value();
+      first = thrown_by([&] { world.synchronize(stream); });
+    } else {
+      second = thrown_by([&] {
+        world.broadcast(stream, x, 0);
+        world.synchronize(stream);
+      });
+    }
   });
   EXPECT_THAT(first, HasSubstr("root is rank 7; the group has the ranks 0 to 1"));
   EXPECT_THAT(second, testing::AllOf(HasSubstr("rank 0 ended the group"), HasSubstr("root is rank 7")));
+}
+
+TEST(RankFailure, TheNextCallThrowsWhatEndedTheGroupBefore) {
+  std::promise<void> called, aborted;
+  run_ranks(2, [&] {
+    const Communicator world = join(60s);
+    Device device = open("cpu");
+    const Stream stream = device.create_stream();
+    auto x = device.array<int>(stream, 10);
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    if (world.rank() == 1) {
+      called.get_future().wait();
+      world.abort("no such river");
+      aborted.set_value();
+    } else {
+      called.set_value();
+      aborted.get_future().wait();
+      EXPECT_THAT(thrown_by([&] { world.all_reduce(stream, x, Reduction::sum); }),
+                  HasSubstr("rank 1 ended the group: no such river"));
+    }
+  });
 }
 
 TEST(RankFailure, ALackOfMemoryIsReportedAsThat) {

@@ -337,7 +337,7 @@ void Communicator::barrier() const try {
   };
   state_->queue(call);
   call->progress->wait_for_end();
-  state_->check();
+  state_->check_calls();  // another rank may have ended the group since
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -247,8 +247,13 @@ bool GroupState::call_directly(const Function& function) {
   throw failure;
 }
 
-// An operation of a stream fails after its call has returned. The communicator reports that in every later
-// call, also in an exchange of nothing.
+void GroupState::check_calls() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) throw Error(*failure_);
+}
+
+// Another rank may have ended the group, or an operation of a stream may have failed after its call had
+// returned. The communicator reports that in every later call, also in an exchange of nothing.
 void GroupState::check() const {
   if (is_forked())
     throw Error(
@@ -256,13 +261,13 @@ void GroupState::check() const {
         fmt::format("{} communicator: this process was forked from one that had joined the group, which "
                     "does not work in the child; start the child with exec, or join only after the fork",
                     name()));
+  check_calls();
   {
     const std::lock_guard lock(mutex_);
-    if (failure_) throw Error(*failure_);
-    if ((!device_ && !peers) || !queued_.empty()) return;
+    if (!queued_.empty()) return;  // their thread makes the operations, and reports the failure
   }
   Status status;
-  if (peers) {  // an exchange of nothing would count as a call
+  if (!device_) {  // an exchange of nothing would count as a call
     weir_group_info info{};
     info.struct_size = sizeof info;
     if (plugin_.table().group_get_info(group_, &info, &status) == WEIR_OK && info.failed_rank < 0) return;

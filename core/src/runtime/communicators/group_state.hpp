@@ -77,8 +77,10 @@ class GroupState {
   /// Makes a call that submits to a stream, on this thread, after the queued ones. Returns false if the
   /// communicator does not support it. Throws the failure of the group.
   bool call_directly(const Function& function);
-  /// Throws the failure of an earlier call, and Error{system} in a forked child.
+  /// Throws the failure of the group, which may be of another rank, and Error{system} in a forked child.
   void check() const;
+  /// Throws the failure of an earlier call.
+  void check_calls() const;
   /// Does nothing in a forked child.
   void abort(const std::string& reason) noexcept;
   /// True in a forked child. The group is the parent's: the child has neither its threads nor the other
