@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "pieces.hpp"
+
 namespace weir::mpi {
 namespace {
 
@@ -97,9 +99,7 @@ void Membership::post(std::span<const Part> parts, std::vector<Request>& request
   for (const bool receive : {true, false})  // a message that is expected is not copied
     for (const Part& part : parts) {
       if (part.receive != receive) continue;
-      std::uint64_t begin = 0;
-      do {
-        const std::uint64_t size = std::min(piece, part.size - begin);
+      for_each_piece(part.size, piece, [&](std::uint64_t begin, std::uint64_t size) {
         void* const address = static_cast<std::byte*>(part.address) + begin;
         MPI_Request handle = nullptr;
         const int peer = static_cast<int>(part.peer), bytes = static_cast<int>(size);
@@ -108,8 +108,7 @@ void Membership::post(std::span<const Part> parts, std::vector<Request>& request
         else
           mpi::check(mpi.isend(address, bytes, mpi.byte, peer, tag(), engine_.ranks(), &handle), "MPI_Isend");
         requests.push_back({handle, {part.peer, address, size, receive}});
-        begin += size;
-      } while (begin < part.size);
+      });
     }
 }
 
