@@ -155,9 +155,11 @@ void DeviceGroup::submit(void* stream, Operation operation, const Call& call) {
 }
 
 void DeviceGroup::drain() {
-  const auto until = Clock::now() + ranks_.limit() + 1s;
-  for (unsigned round = 0; !pending_.collect() && Clock::now() < until; ++round)
+  const Current current(context_);
+  for (unsigned round = 0; !pending_.collect(); ++round) {
+    ranks_.check();
     std::this_thread::sleep_for(round < 100 ? 10us : 200us);
+  }
 }
 
 void DeviceGroup::look() noexcept try {

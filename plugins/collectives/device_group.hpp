@@ -29,7 +29,8 @@ class DeviceGroup {
   /// without a stream, until the call is complete.
   void submit(void* stream, Operation operation, const Call& call);
 
-  /// Waits until the streams have finished the operations, the group has failed, or the limit.
+  /// Waits until the streams have finished the operations. Throws the failure of the group, which ends the
+  /// wait: an operation has the limit from the time at which its stream reaches it.
   void drain();
   void* scratch() const noexcept { return scratch_; }  ///< 8 bytes on the device
 

@@ -80,7 +80,10 @@ std::shared_ptr<Group> Group::join(const weir_group_options& options) {
 }
 
 void Group::leave() {
-  if (device_ && !ranks_->has_failed()) device_->drain();
+  if (device_) try {
+      device_->drain();
+    } catch (const sdk::Failure&) {  // the group has failed
+    }
   ranks_->leave(device_ != nullptr);
   device_.reset();
 }
@@ -246,7 +249,10 @@ void Group::all_to_all(const weir_memory& to, const weir_memory& from, std::uint
 }
 
 void Group::barrier(Stream stream) {
-  if (!is_on_device(stream, {})) return MessageGroup::barrier(stream);
+  if (!is_on_device(stream, {})) {
+    if (device_) device_->drain();
+    return MessageGroup::barrier(stream);
+  }
   begin("barrier", 0);
   submit(stream, {"barrier"}, [&](const NcclApi& nccl, NcclComm comm, void* on) {
     check_nccl(nccl.all_reduce(device_->scratch(), device_->scratch(), 1, nccl_u64, nccl_sum, comm, on),

@@ -113,6 +113,32 @@ TEST_P(PeerExchange, MovesManyArraysInOneStepAlsoToTheRankItself) {
       GetParam());
 }
 
+TEST_P(PeerExchange, EndsBeforeABarrierAndBeforeTheRankLeaves) {
+  for (const bool leaves : {false, true}) {
+    std::atomic<int> reached{0}, counted{0};
+    run_ranks(3, [&] {
+      const Device device = open_for_rank(GetParam());
+      const Stream stream = device.create_stream();
+      const auto out = device.array<int>(stream, 10), in = device.array<int>(stream, 10);
+      {
+        const Communicator world = join(device, 60s);
+        stream.call_host([&] {
+          std::this_thread::sleep_for(100ms);
+          ++reached;
+        });
+        world.exchange(stream, out, right(world), in, left(world));
+        if (!leaves) {
+          world.barrier();
+          EXPECT_EQ(reached, 3);
+        }
+      }
+      EXPECT_TRUE(stream.query());
+      ++counted;
+    });
+    EXPECT_EQ(counted, 3);
+  }
+}
+
 TEST_P(PeerExchange, ArraysMayBeDestroyedAfterTheCall) {
   on_ranks(
       [](const Communicator& world, const StreamRef& stream) {

@@ -128,6 +128,37 @@ TEST(Rccl, BroadcastsGathersAndExchanges) {
       {.validate = true}));
 }
 
+TEST(Rccl, ABarrierWaitsForTheCallsOfStreams) {
+  expect_right(on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+    auto x = device.array<int>(stream, 10);
+    x.fill(stream, 1);
+    std::atomic<bool> reached{false};
+    stream.call_host([&] {
+      std::this_thread::sleep_for(100ms);
+      reached = true;
+    });
+    world.all_reduce(stream, x, Reduction::sum);
+    world.barrier();
+    EXPECT_TRUE(reached);
+    world.synchronize(stream);
+  }));
+}
+
+// The limit counts from the time at which the stream reaches the call.
+TEST(Rccl, LeavesAfterTheCallsThatStreamsReachLate) {
+  std::vector<Array<int>> sums(size);
+  expect_right(on_ranks(
+      [&](const Communicator& world, Device& device, const Stream& stream) {
+        auto x = device.array<int>(stream, 10);
+        x.fill(stream, 1);
+        stream.call_host([] { std::this_thread::sleep_for(2300ms); });
+        world.all_reduce(stream, x, Reduction::sum);
+        sums[world.rank()] = std::move(x);
+      },
+      {.limit = 1s}));
+  for (const Array<int>& sum : sums) EXPECT_EQ(sum.to_host(sum.device().create_stream())[0], 3);
+}
+
 TEST(Rccl, TwoRanksOnOneDeviceAreRefused) {
   const auto errors = on_ranks([](const Communicator&, Device&, const Stream&) {}, {.one_device = true});
   for (const std::string& error : errors)

@@ -189,7 +189,8 @@ typedef struct weir_communicator_table {
   weir_result (*all_to_all)(weir_group group, const weir_memory *destination, const weir_memory *source, uint64_t size,
                             const weir_communicator_stream *stream, weir_status *status);
 
-  /* Returns, or lets the stream continue, after every rank has called it. */
+  /* Returns, or lets the stream continue, after every rank has called it. Without a stream it first waits until this
+   * rank's operations of streams are complete. */
   weir_result (*barrier)(weir_group group, const weir_communicator_stream *stream, weir_status *status);
 } weir_communicator_table;
 

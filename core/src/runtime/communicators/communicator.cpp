@@ -331,6 +331,7 @@ MessageStatistics Communicator::message_statistics() const noexcept {
 
 void Communicator::barrier() const try {
   state_->check();
+  if (state_->peers) state_->peers->finish();
   const auto call = std::make_shared<GroupState::Call>();
   call->function = [](const weir_communicator_table& table, weir_group group, weir_status* status) {
     return table.barrier(group, nullptr, status);

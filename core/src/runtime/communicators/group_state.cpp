@@ -144,6 +144,7 @@ GroupState::~GroupState() {
   // A stream that failed may never run its callbacks.
   try {
     for (const auto& memory : staging.all()) memory->begin.synchronize();
+    if (peers) peers->finish();
   } catch (const std::exception& error) {
     abort(error.what());
   }

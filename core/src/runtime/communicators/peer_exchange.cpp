@@ -215,17 +215,26 @@ void PeerExchange::check_progress() {
                   std::chrono::duration<double>(limit_).count(), late->first));
 }
 
-template <class Mark>
-void PeerExchange::wait_for(const Mark& mark) {
+template <class Condition>
+void PeerExchange::wait_until(Condition is_done) {
   const auto begin = Clock::now();
-  while (!submitted_.empty() && !mark.query()) {
+  while (!submitted_.empty() && !is_done()) {
     check_progress();
     if (Clock::now() - begin < 200us)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(50us);
   }
+}
+
+template <class Mark>
+void PeerExchange::wait_for(const Mark& mark) {
+  wait_until([&] { return mark.query(); });
   mark.synchronize();
+}
+
+void PeerExchange::finish() {
+  wait_until([] { return false; });
 }
 
 void PeerExchange::synchronize(const StreamRef& stream) {

@@ -40,6 +40,8 @@ class PeerExchange {
   void synchronize(const StreamRef& stream);
   /// As event.synchronize(), likewise.
   void synchronize(const EventRef& event);
+  /// Waits for the submitted exchanges, likewise.
+  void finish();
 
  private:
   using SharedEvent = std::shared_ptr<const Event>;
@@ -57,6 +59,9 @@ class PeerExchange {
   SharedEvent record(const StreamRef& stream);
   /// Removes exchanges that have ended. Throws the failure of the group.
   void check_progress();
+  /// Waits until `is_done` returns true or all exchanges have ended.
+  template <class Condition>
+  void wait_until(Condition is_done);
   template <class Mark>
   void wait_for(const Mark& mark);
   [[noreturn]] void fail(const std::string& words);
