@@ -179,6 +179,47 @@ TEST_P(RunRanks, ExchangeMovesManyArraysInOneStepAndCountsThem) {
   });
 }
 
+/// The calls that were submitted while their stream did not reach them, of up to `most`.
+int calls_ahead(std::int64_t size, int most) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int8_t>(stream, size);
+  std::atomic<int> submitted{0};
+  std::promise<void> all;
+  int ahead = 0;
+  stream.call_host([&, all = all.get_future().share()] {
+    all.wait_for(500ms);
+    ahead = submitted;
+  });
+  for (; submitted < most; ++submitted) world.all_reduce(stream, x, Reduction::maximum);
+  all.set_value();
+  world.synchronize(stream);
+  return ahead;
+}
+
+TEST(Communicator, BoundsTheCallsInFlightAndTheirMemory) {
+  EXPECT_LE(calls_ahead(10, 1000), 256);
+  EXPECT_LE(calls_ahead(1 << 20, 200), 128);  // a call takes 2 MiB
+}
+
+TEST(Communicator, SubmitsMoreCallsThanMayBeInFlight) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  auto x = device.array<int>(stream, 10), y = device.array<int>(other, 10);
+  x.fill(stream, 1);
+  y.fill(other, 2);
+  for (int call = 0; call < 1000; ++call) {
+    world.all_reduce(stream, x, Reduction::sum);
+    world.all_reduce(other, y, Reduction::sum);
+  }
+  world.synchronize(stream);
+  world.synchronize(other);
+  EXPECT_EQ(x.to_host(stream)[9], 1);
+  EXPECT_EQ(y.to_host(other)[9], 2);
+}
+
 TEST(Exchange, RefusesReceivedArraysThatShareMemory) {
   const Communicator world = join();
   Device device = open("cpu");

@@ -4,8 +4,9 @@
 // Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
 // submit: they begin after the stream's earlier work, and its later work begins after them. Arrays pass
 // through pinned host memory, unless the rank joined with their device and the communicator takes its memory
-// (`nccl`, `rccl`). Over `local`, exchange() copies directly between the devices of the ranks if these have
-// peer copies. One thread at a time uses a Communicator.
+// (`nccl`, `rccl`). A call waits on the host if too many are in flight. Over `local`, exchange() copies
+// directly between the devices of the ranks if these have peer copies. One thread at a time uses a
+// Communicator.
 //
 // When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
 // ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of

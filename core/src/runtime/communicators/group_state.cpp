@@ -143,7 +143,7 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
 GroupState::~GroupState() {
   // A stream that failed may never run its callbacks.
   try {
-    for (const auto& memory : staging.all()) memory->begin.synchronize();
+    staging.synchronize();
     if (peers) peers->finish();
   } catch (const std::exception& error) {
     abort(error.what());

@@ -5,6 +5,7 @@
 #include <weir/communicator.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,19 +23,27 @@ struct StagingMemory {
   PinnedMemory memory;
   Event begin;           ///< the stream's work before the call
   Event end;             ///< the copies of the call's results
-  bool is_taken = true;  ///< `end` is not recorded yet
+  bool is_taken = true;  ///< `end` is not recorded yet, or failed
 };
 
 /// Keeps memory for reuse. To free pinned memory, a GPU's driver may wait for all of its work, with a lock
 /// held that other calls need. Not thread-safe.
 class StagingPool {
  public:
-  /// Memory of at least `bytes` bytes that no earlier call uses.
+  /// Memory of at least `bytes` bytes that no earlier call uses. Waits for the oldest calls if too many are
+  /// in flight, because streams may be far behind the thread that submits.
   std::shared_ptr<StagingMemory> take(const Device& device, std::size_t bytes);
-  const std::vector<std::shared_ptr<StagingMemory>>& all() const noexcept { return all_; }
+  /// Waits for the work before each call. Throws if it failed.
+  void synchronize() const;
 
  private:
-  std::vector<std::shared_ptr<StagingMemory>> all_;
+  void collect(std::size_t bytes);
+
+  std::deque<std::shared_ptr<StagingMemory>> in_flight_;  ///< calls begin and end in this order
+  std::size_t in_flight_bytes_ = 0;
+  std::vector<std::shared_ptr<StagingMemory>> unused_;
+  std::vector<std::shared_ptr<StagingMemory>>
+      kept_;  ///< of failed submissions and streams: copies may still run
 };
 
 /// The arrays of one call in such memory.
