@@ -35,19 +35,12 @@ struct Ranks::Message {
   Frame frame;
   std::uint32_t peer = 0;
   bool receive = false, done = false;
-  void* address = nullptr;
+  void* address = nullptr;   ///< null for a withdrawn receive: its message is discarded
   std::uint64_t offset = 0;  ///< sends: bytes of frame and payload that are written
   std::vector<std::byte> own;
   std::shared_ptr<Message> posted;  ///< the receive to which an early message is copied when it is complete
 
   std::uint64_t size() const { return frame.size; }
-  /// Releases the caller's memory.
-  void withdraw() {
-    if (done) return;
-    own.resize(size());
-    if (!receive && size() != 0) std::copy_n(static_cast<const std::byte*>(address), size(), own.begin());
-    address = own.data();
-  }
 };
 
 /// A connection from another rank.

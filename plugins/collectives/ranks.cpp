@@ -205,8 +205,29 @@ void Ranks::transfer(std::span<const Part> parts) {
       changed_.wait_until(lock, asked ? until_ : question);
     }
   } catch (...) {
-    for (const auto& message : messages) message->withdraw();
+    withdraw(messages);
     throw;
+  }
+}
+
+// The call has failed: its messages must not use the caller's memory. The other ranks fail too, so they need
+// none that is not begun.
+void Ranks::withdraw(std::span<const std::shared_ptr<Message>> messages) noexcept {
+  for (const auto& message : messages) {
+    if (message->done) continue;
+    if (message->receive) {
+      message->address = nullptr;
+    } else if (message->offset == 0) {
+      std::erase(peers_[message->peer].outgoing.queue, message);
+    } else {
+      try {
+        const auto* const bytes = static_cast<const std::byte*>(message->address);
+        message->own.assign(bytes, bytes + message->size());
+        message->address = message->own.data();
+      } catch (const std::bad_alloc&) {
+        close_connection(message->peer);
+      }
+    }
   }
 }
 

@@ -84,6 +84,7 @@ class Ranks final : public sdk::Messages {
   std::string describe(std::uint32_t rank) const;
   void ask_locked();
   void judge(std::span<const std::shared_ptr<Message>> messages);
+  void withdraw(std::span<const std::shared_ptr<Message>> messages) noexcept;
 
   void serve() noexcept;
   bool open(std::uint32_t to);
@@ -92,6 +93,7 @@ class Ranks final : public sdk::Messages {
   void begin_message(Incoming& from);
   void handle(std::uint32_t from, const Control& control);
   void lose(std::uint32_t rank);
+  void close_connection(std::uint32_t to) noexcept;
   void apply_abort();
   void wake() const noexcept;
 

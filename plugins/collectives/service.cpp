@@ -32,12 +32,17 @@ bool Ranks::open(std::uint32_t to) {
   outgoing.socket = connect_to(table_.members[to].address);
   if (outgoing.socket && send_all(outgoing.socket, &greeting, sizeof greeting, Clock::now() + 1s))
     return true;
-  outgoing.socket = Socket();
-  outgoing.closed = true;
-  outgoing.queue.clear();
-  if (peers_[to].suspected == Clock::time_point{}) peers_[to].suspected = Clock::now();
+  close_connection(to);
   wake();
   return false;
+}
+
+void Ranks::close_connection(std::uint32_t to) noexcept {
+  Peer& peer = peers_[to];
+  peer.outgoing.socket = Socket();
+  peer.outgoing.closed = true;
+  peer.outgoing.queue.clear();
+  if (peer.suspected == Clock::time_point{}) peer.suspected = Clock::now();
 }
 
 void Ranks::send_control(std::uint32_t to, const Control& control) {
@@ -75,10 +80,7 @@ void Ranks::write_some(std::uint32_t to) {
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (sent < 0) {
-      outgoing.socket = Socket();
-      outgoing.closed = true;
-      outgoing.queue.clear();
-      if (peers_[to].suspected == Clock::time_point{}) peers_[to].suspected = Clock::now();
+      close_connection(to);
       return wake();
     }
     message.offset += static_cast<std::uint64_t>(sent);
@@ -140,8 +142,11 @@ bool Ranks::read_some(Incoming& from) {
       void* const target = !from.in_payload ? from.head
                            : from.message   ? from.message->address
                                             : static_cast<void*>(&from.control);
+      std::byte discarded[4096];
+      const std::uint64_t left = wanted - from.got;
       const ssize_t got =
-          recv(from.socket.get(), static_cast<std::byte*>(target) + from.got, wanted - from.got, 0);
+          target ? recv(from.socket.get(), static_cast<std::byte*>(target) + from.got, left, 0)
+                 : recv(from.socket.get(), discarded, std::min<std::uint64_t>(left, sizeof discarded), 0);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
       if (got <= 0) return false;
@@ -160,7 +165,8 @@ bool Ranks::read_some(Incoming& from) {
       if (from.message) {
         from.message->done = true;
         if (const auto& posted = from.message->posted) {
-          if (posted->size() != 0) std::memcpy(posted->address, from.message->own.data(), posted->size());
+          if (posted->address && posted->size() != 0)
+            std::memcpy(posted->address, from.message->own.data(), posted->size());
           posted->done = true;
         }
         from.message = nullptr;
@@ -284,10 +290,7 @@ void Ranks::serve() noexcept {
         if (events & POLLOUT) write_some(rank);
         if (Outgoing& outgoing = peers_[rank].outgoing;
             outgoing.socket && (events & (POLLHUP | POLLERR | POLLRDHUP))) {
-          outgoing.socket = Socket();
-          outgoing.closed = true;
-          outgoing.queue.clear();
-          if (peers_[rank].suspected == Clock::time_point{}) peers_[rank].suspected = Clock::now();
+          close_connection(rank);
           changed_.notify_all();
         }
       }

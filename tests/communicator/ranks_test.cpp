@@ -64,5 +64,39 @@ TEST(Ranks, ARankThatLeavesAfterAFailureReportsTheFailure) {
   EXPECT_EQ(cause, 2);
 }
 
+std::string error_of(Ranks& rank, std::span<const Part> parts) {
+  try {
+    rank.begin("a call", Channel::collective);
+    rank.transfer(parts);
+  } catch (const sdk::Failure& failure) {
+    return failure.message;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// No host has the memory to keep these messages.
+TEST(Ranks, AFailedCallWithdrawsItsMessagesWithoutMemory) {
+  std::array tables{table_of(0), table_of(1), table_of(2)};
+  std::array<std::byte, 4> from_first{}, from_third{}, sent{};
+  Ranks first(0, size, 20s, std::move(tables[0])), second(1, size, 20s, std::move(tables[1])),
+      third(2, size, 20s, std::move(tables[2]));
+  const std::array parts{Part{0, from_first.data(), std::uint64_t{1} << 62, true},
+                         Part{2, from_third.data(), from_third.size(), true}};
+  std::string error;
+  std::jthread waiting([&] { error = error_of(second, parts); });
+  while (second.collectives() == 0) std::this_thread::sleep_for(1ms);
+  first.abort("the cable is unplugged");
+  waiting.join();
+  EXPECT_THAT(error, HasSubstr("rank 0 ended the group: the cable is unplugged"));
+  const Part late{1, sent.data(), sent.size(), false};
+  sent.fill(std::byte{1});
+  third.transfer({&late, 1});
+  third.leave(false);
+  while (!second.left_before(2, 1)) std::this_thread::sleep_for(1ms);  // it has received the message
+  EXPECT_EQ(from_third, (std::array<std::byte, 4>{}));
+}
+
 }  // namespace
 }  // namespace weir::collectives
