@@ -128,6 +128,10 @@ void run_once() {
   expect(runs == 1, "one run in each process");
 }
 
+void device() {
+  say("this rank has " + std::to_string(open_for_rank("cpu").index()));
+}
+
 /// Two threads; rank LATE_RANK joins when a rank of another process may have joined.
 void threads() {
   run_ranks(2, [] {
@@ -279,6 +283,7 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"collectives", collectives},
     {"same_bits", same_bits},
     {"run_once", run_once},
+    {"device", device},
     {"threads", threads},
     {"forked", forked},
     {"mismatch", mismatch},

@@ -73,6 +73,17 @@ TEST(RanksOfTorchrun, MeetOverTcp) {
   expect_right(run("same_bits", "LOCAL_WORLD_SIZE=1"));
 }
 
+TEST(RanksOfTorchrun, OpenTheDeviceOfTheirNumberOnTheirMachine) {
+  const std::string environment = "LOCAL_WORLD_SIZE=1 WEIR_CPU_DEVICES=3";
+  EXPECT_EQ(run("device", environment + " LOCAL_RANK=2"),
+            "this rank has 2\nthis rank has 2\nthis rank has 2\n");
+  const std::string without = run("device", environment);
+  for (const char* rank : {"0", "1", "2"})
+    EXPECT_THAT(without, HasSubstr(std::string("this rank has ") + rank));
+  EXPECT_THAT(run("device", environment + " LOCAL_RANK=two"),
+              HasSubstr("the environment variable LOCAL_RANK is 'two'"));
+}
+
 TEST(RanksOfTorchrun, GoOnWhenAForkedChildDestroysItsGroup) {
   expect_right(run("forked"));
 }

@@ -140,9 +140,11 @@ WEIR_API void run_ranks(std::uint32_t ranks, const std::function<void()>& rank);
 WEIR_API std::uint32_t requested_ranks();
 
 /// The device for this rank, to open before join(device). With a driver's name, or none as for open(), ranks
-/// take the driver's devices in turn: those of open(), then the following ones. A name with an index
-/// ("cuda:1"), also that of WEIR_DEVICE, is the device of all ranks. Outside of run_ranks() and launchers as
-/// open(). Throws as open(), and as join() if the launcher's communicator cannot be used.
+/// take the driver's devices in turn: those of open(), then the following ones. A process takes the device of
+/// its number on its machine (LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID of its launcher), or
+/// else of its rank. A name with an index ("cuda:1"), also that of WEIR_DEVICE, is the device of all ranks.
+/// Outside of run_ranks() and launchers as open(). Throws as open(), Error{invalid} if the number is
+/// malformed, and as join() if there is none and the launcher's communicator cannot be used.
 WEIR_API Device open_for_rank(std::string_view name = {});
 
 }  // namespace weir

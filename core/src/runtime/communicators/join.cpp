@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <charconv>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 #include <weir/communicator.hpp>
 
@@ -44,14 +46,19 @@ std::uint64_t random_number() {
   return number;
 }
 
+/// The number in an environment variable; nothing when it is empty.
+std::optional<std::uint32_t> number_in(const char* variable, std::uint32_t least, std::uint32_t most) {
+  const std::string text = secure_environment(variable);
+  if (text.empty()) return std::nullopt;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most)
+    refuse_environment(variable, text, fmt::format("a number from {} to {}", least, most));
+  return number;
+}
+
 std::uint32_t wanted_ranks() {
-  const std::string text = secure_environment("WEIR_RANKS");
-  if (text.empty()) return 1;
-  std::uint32_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > max_ranks)
-    refuse_environment("WEIR_RANKS", text, fmt::format("a number from 1 to {}", max_ranks));
-  return count;
+  return number_in("WEIR_RANKS", 1, max_ranks).value_or(1);
 }
 
 std::string communicator_report() {
@@ -305,9 +312,20 @@ void run_ranks(std::uint32_t ranks, const std::function<void()>& rank) try {
 
 namespace {
 
-std::uint32_t rank_of_process() {
+/// The launchers' variables for the number of ranks, and for this rank's number among those of its machine.
+constexpr std::pair<std::string_view, const char*> local_ranks[] = {
+    {"WORLD_SIZE", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"}};
+
+/// This process's number among the ranks of its machine; its rank if the launcher does not give it.
+std::uint32_t rank_on_machine() {
   const auto by = launched();
   if (!by) return 0;
+  for (const auto& [size, local_rank] : local_ranks)
+    if (by->variable == size)
+      if (const auto number = number_in(local_rank, 0, std::numeric_limits<std::uint32_t>::max()))
+        return *number;
   const std::string wanted = secure_environment("WEIR_COMMUNICATOR");
   const Candidate& candidate = usable_communicator(wanted.empty() ? by->name : wanted);
   return candidate.communicator_info ? candidate.communicator_info->launched_rank : 0;
@@ -317,7 +335,7 @@ std::uint32_t rank_of_process() {
 
 Device open_for_rank(std::string_view name) try {
   const Device first = name.empty() ? open() : open(name);
-  const std::uint32_t rank = seat ? seat->rank : rank_of_process();
+  const std::uint32_t rank = seat ? seat->rank : rank_on_machine();
   const std::string given = name.empty() ? secure_environment("WEIR_DEVICE") : std::string(name);
   if (rank == 0 || given.find(':') != std::string::npos) return first;
   const std::uint64_t count = find_driver(first.driver())->devices.size();
