@@ -144,7 +144,7 @@ void Ranks::transfer(std::span<const Part> parts) {
   if (parts.empty()) return;
   Lock lock(mutex_);
   std::vector<std::shared_ptr<Message>> messages;
-  const auto question = until_ - std::min(limit_ / 4, longest_question);
+  const auto question_time = std::min(limit_ / 4, longest_question);
   bool asked = false;
   try {
     for (const bool receive : {true, false})
@@ -191,18 +191,18 @@ void Ranks::transfer(std::span<const Part> parts) {
       check_locked();
       judge(messages);
       const auto now = Clock::now();
-      if (now >= until_) {
+      const auto until = std::max(until_, moved_ + limit_);  // a large message may take longer than the limit
+      if (now >= until) {
         std::vector<std::uint32_t> awaited;
         for (const auto& message : messages)
           if (!message->done) awaited.push_back(message->peer);
         give_up_locked(last_, collectives_, channel_, awaited);
         check_locked();
       }
-      if (!asked && now >= question) {
-        asked = true;
-        ask_locked();
-      }
-      changed_.wait_until(lock, asked ? until_ : question);
+      const bool is_late = now >= until - question_time;
+      if (is_late && !asked) ask_locked();
+      asked = is_late;
+      changed_.wait_until(lock, asked ? until : until - question_time);
     }
   } catch (...) {
     withdraw(messages);

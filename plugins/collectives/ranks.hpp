@@ -108,6 +108,7 @@ class Ranks final : public sdk::Messages {
   const char* last_ = "";
   Channel channel_ = Channel::collective;
   Clock::time_point until_{};
+  Clock::time_point moved_{};  ///< when a part of a message was last sent or received
   std::string failure_;
   int failed_rank_ = -1;
   std::unique_ptr<Control> abort_;  ///< of another rank

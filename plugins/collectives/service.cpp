@@ -84,6 +84,7 @@ void Ranks::write_some(std::uint32_t to) {
       return wake();
     }
     message.offset += static_cast<std::uint64_t>(sent);
+    if (message.frame.kind == Frame::data) moved_ = Clock::now();
     if (message.offset < head + message.size()) continue;
     message.done = true;
     outgoing.queue.pop_front();
@@ -151,6 +152,7 @@ bool Ranks::read_some(Incoming& from) {
       if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
       if (got <= 0) return false;
       from.got += static_cast<std::uint64_t>(got);
+      if (from.in_payload && from.message) moved_ = Clock::now();
       if (from.got < wanted) continue;
     }
     if (!from.in_payload && from.rank < 0) {

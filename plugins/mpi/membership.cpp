@@ -91,7 +91,6 @@ void Membership::begin(const char* name, Channel channel, Clock::time_point unti
   last_ = name;
   channel_ = channel;
   until_ = until;
-  for (Answer& answer : answers_) answer.given = false;
 }
 
 void Membership::post(std::span<const Part> parts, std::vector<Request>& requests) {
@@ -165,6 +164,7 @@ void Membership::judge(const std::vector<Request>& requests) {
 }
 
 void Membership::ask() {
+  for (Answer& answer : answers_) answer.given = false;
   for (std::uint32_t rank = 0; rank < size_; ++rank)
     if (rank != rank_) engine_.send(rank, {Control::question, 0, id_, -1, 0, 0, 0, ""});
 }
@@ -263,20 +263,21 @@ void Membership::transfer(std::span<const Part> parts) {
   check();
   std::vector<Request> requests;
   requests.reserve(parts.size());
-  const auto question = until_ - std::min(limit_ / 4, longest_question);
+  const auto question_time = std::min(limit_ / 4, longest_question);
   bool asked = false;
   try {
     post(parts, requests);
     for (unsigned round = 0;; ++round) {
       engine_.progress();
+      const std::size_t posted = requests.size();
       if (test(requests)) return;  // also when the group has failed since: this step is complete
       judge(requests);
       const auto now = Clock::now();
+      if (requests.size() < posted) until_ = std::max(until_, now + limit_);  // the rest may take as long
       if (now >= until_) give_up(requests);
-      if (!asked && now >= question) {
-        asked = true;
-        ask();
-      }
+      const bool is_late = now >= until_ - question_time;
+      if (is_late && !asked) ask();
+      asked = is_late;
       lock.unlock();
       pause(round);
       lock.lock();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages between the ranks of nccl and rccl, with ranks that are objects of this process.
-#include "../../plugins/collectives/ranks.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +8,8 @@
 #include <string>
 #include <thread>
 #include <weir/sdk/status.hpp>
+
+#include "../../plugins/collectives/frames.hpp"
 
 namespace weir::collectives {
 namespace {
@@ -74,6 +74,35 @@ std::string error_of(Ranks& rank, std::span<const Part> parts) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+// The socket of rank 0 sends a byte at a time.
+TEST(Ranks, ATransferThatMovesMayTakeLongerThanTheLimit) {
+  constexpr auto limit = 2s;
+  const Socket first = listen_on(address_of("0")), third = listen_on(address_of("2"));
+  Ranks rank(1, size, limit, table_of(1));
+  const Socket sender = connect_to(address_of("1"));
+  const Greeting greeting{7, 0, 0};
+  std::array<std::byte, 6> values{};
+  const struct {
+    std::uint32_t kind = 0, channel = static_cast<std::uint32_t>(Channel::collective);
+    std::uint64_t size = sizeof values;
+  } frame;
+  const auto send = [&](const void* data, std::size_t bytes) {
+    EXPECT_TRUE(send_all(sender, data, bytes, Clock::now() + limit));
+  };
+  send(&greeting, sizeof greeting);
+  send(&frame, sizeof frame);
+  std::jthread sending([&] {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::this_thread::sleep_for(400ms);
+      const std::byte value{1};
+      send(&value, 1);
+    }
+  });
+  const Part part{0, values.data(), values.size(), true};
+  EXPECT_EQ(error_of(rank, {&part, 1}), "nothing was thrown");
+  EXPECT_EQ(values.back(), std::byte{1});
 }
 
 // No host has the memory to keep these messages.

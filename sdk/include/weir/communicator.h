@@ -30,10 +30,10 @@
  *  - If the vendor's library lacks an operation with a stream, such as a reduction of a type, the call
  *    returns WEIR_ERROR_UNSUPPORTED at once on every rank, without effect. The host then moves the data
  *    through host memory.
- *  - No call waits for other ranks longer than the group's limit. Then it returns WEIR_ERROR_RANK. The same
- *    code reports a rank that ended, left or aborted, and, in validating groups, one that made another call.
- *    The message names the rank. The group has then failed, and every later operation on it returns the same
- *    error at once.
+ *  - No call waits for other ranks longer than the group's limit, which may begin again when a part of a message
+ *    is sent or received. Then it returns WEIR_ERROR_RANK. The same code reports a rank that ended, left or
+ *    aborted, and, in validating groups, one that made another call. The message names the rank. The group has then
+ *    failed, and every later operation on it returns the same error at once.
  *  - group_leave, group_abort and group_get_info may be called from any thread, also during an operation.
  *  - Counts are in elements, offsets and sizes in bytes, times in nanoseconds.
  */
