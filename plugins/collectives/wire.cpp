@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,11 +15,38 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <weir/sdk/status.hpp>
 
 namespace weir::collectives {
 namespace {
+
+struct OpenSockets;
+OpenSockets& open_sockets();
+void close_in_child();
+
+struct OpenSockets {
+  OpenSockets() {
+    const int error = pthread_atfork([] { open_sockets().mutex.lock(); },
+                                     [] { open_sockets().mutex.unlock(); }, &close_in_child);
+    if (error != 0) sdk::fail_system(error, "cannot register a fork handler");
+  }
+  std::mutex mutex;
+  std::set<int> descriptors;
+};
+
+OpenSockets& open_sockets() {
+  static auto* const open = new OpenSockets;  // outlives threads that run at exit
+  return *open;
+}
+
+void close_in_child() {
+  OpenSockets& open = open_sockets();
+  for (const int descriptor : open.descriptors) close(descriptor);
+  open.mutex.unlock();
+}
 
 struct Target {
   sockaddr_storage value{};
@@ -112,8 +140,19 @@ bool wait_for(const Socket& socket, short events, Clock::time_point until) {
 
 }  // namespace
 
+Socket::Socket(int descriptor) : descriptor_(descriptor) {
+  if (descriptor < 0) return;
+  OpenSockets& open = open_sockets();
+  const std::lock_guard lock(open.mutex);
+  open.descriptors.insert(descriptor);
+}
+
 Socket::~Socket() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ < 0) return;
+  OpenSockets& open = open_sockets();
+  const std::lock_guard lock(open.mutex);
+  open.descriptors.erase(descriptor_);
+  close(descriptor_);
 }
 
 Socket listen_on(const std::string& address) {

@@ -11,10 +11,12 @@ namespace weir::collectives {
 
 using Clock = std::chrono::steady_clock;
 
+/// Owns a descriptor. A forked child closes its copies, because other ranks detect the end of a process by
+/// the end of its connections.
 class Socket {
  public:
   Socket() = default;
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  explicit Socket(int descriptor);
   Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);

@@ -295,6 +295,16 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"exchange_exit", [] { with_culprit_in_exchange(1, [] { _exit(0); }); }},
     {"throw", [] { with_culprit(1, [] { throw std::out_of_range("no such river"); }); }},
     {"kill", [] { with_culprit(1, [] { raise(SIGKILL); }); }},
+    {"kill_parent",
+     [] {
+       with_culprit(1, [] {
+         if (fork() != 0) raise(SIGKILL);
+         close(STDOUT_FILENO);  // the test reads to its end
+         close(STDERR_FILENO);
+         std::this_thread::sleep_for(5s);
+         _exit(0);
+       });
+     }},
     {"exit", [] { with_culprit(1, [] { _exit(0); }); }},
     {"exit_in_group", [] { with_culprit(1, [] { std::exit(3); }); }},
     {"exit_everywhere", [] { with_all([] { std::exit(0); }); }},

@@ -136,6 +136,11 @@ TEST(RanksOfTorchrun, NameAKilledProcess) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
+TEST(RanksOfTorchrun, NameAKilledProcessWhoseForkedChildLives) {
+  EXPECT_THAT(run("kill_parent", "LOCAL_WORLD_SIZE=3 WEIR_RANK_LIMIT=2"),
+              HasSubstr("rank 1 has ended without leaving the group"));
+}
+
 TEST(RanksOfTorchrun, NameAStoppedProcess) {
   EXPECT_THAT(run("stop", "LOCAL_WORLD_SIZE=3 WEIR_RANK_LIMIT=1"),
               HasSubstr("no answer within 1 s: rank 2 does not answer: its process is stopped"));
