@@ -3,6 +3,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstring>
+#include <deque>
 #include <functional>
 
 #include "kernels/gate.hpp"
@@ -283,8 +284,10 @@ WEIR_REQUIREMENT(8, 17, Threads, MakeGraphs,
 WEIR_REQUIREMENT(
     8, 18, Threads, FailWithMessagesOfTheirOwn,
     "Of eight threads whose look-ups fail at once, each gets the message that names its kernel.") {
-  on_threads(8, [](int i) {
-    const Kernel iota("iota");  // a module of its own, as look-ups in one module may exclude one another
+  std::deque<Kernel> kernels;  // of modules of their own, as look-ups in one module may exclude one another
+  for (int i = 0; i < 8; ++i) kernels.emplace_back("iota");
+  on_threads(8, [&](int i) {
+    const Kernel& iota = kernels[static_cast<std::size_t>(i)];
     // Texts of different lengths, so that parts of two differ from both.
     const std::string name =
         "missing_" + std::string(static_cast<std::size_t>(10 * i + 1), static_cast<char>('a' + i));

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace weir {
 
@@ -32,6 +34,17 @@ int for_each_name(const std::filesystem::path& folder, const Visit& visit) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") visit(name);
   }
+}
+
+/// "does not exist", "not a folder", "cannot be read: ..."; empty for a folder that can be read.
+inline std::string why_unreadable(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error))
+    return error ? "cannot be read: " + error.message() : "does not exist";
+  if (!std::filesystem::is_directory(folder, error)) return "not a folder";
+  if (const int number = for_each_name(folder, [](std::string_view) {}))
+    return "cannot be read: " + std::system_category().message(number);
+  return {};
 }
 
 }  // namespace weir

@@ -53,12 +53,7 @@ bool any_usable(std::span<const Candidate> candidates) {
 
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates) {
   if (!folder.ignored.empty()) return "ignored: " + folder.ignored;
-  std::error_code error;
-  if (!std::filesystem::exists(folder.path, error))
-    return error ? "cannot be read: " + error.message() : "does not exist";
-  if (!std::filesystem::is_directory(folder.path, error)) return "not a folder";
-  if (const int number = for_each_name(folder.path, [](std::string_view) {}))
-    return "cannot be read: " + std::system_category().message(number);
+  if (std::string why = why_unreadable(folder.path); !why.empty()) return why;
   const auto count = std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return candidate.manifest.parent_path() == folder.path;
   });

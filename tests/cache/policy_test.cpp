@@ -29,6 +29,13 @@ TEST(CachePolicy, ProcessesWithRaisedRightsAndThoseWithoutAFolderUseNone) {
   EXPECT_TRUE(raised.folder.empty());
   EXPECT_EQ(raised.why_off, "this process has rights that its caller lacks");
   EXPECT_EQ(make_cache_policy({"off", "", "/xdg", "/home/me"}).why_off, "WEIR_CACHE is off");
+  for (const char* word : {"OFF", "Off"}) try {
+      make_cache_policy({word, "", "/xdg", "/home/me"});
+      ADD_FAILURE() << word;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid);
+      EXPECT_THAT(error.what(), testing::HasSubstr("expected off, or a folder"));
+    }
   EXPECT_THAT(make_cache_policy({"", "", "", ""}).why_off, HasSubstr("nor HOME names a folder"));
 }
 

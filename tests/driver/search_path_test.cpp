@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "temporary_folder.hpp"
+
 namespace weir::test {
 namespace {
 
@@ -56,6 +58,28 @@ TEST(SearchPath, NeverHoldsTheCurrentFolder) {
   for (const std::string& path : searched(from))
     EXPECT_TRUE(std::filesystem::path(path).is_absolute()) << path;
   EXPECT_EQ(searched(from), searched(search_inputs()));
+}
+
+// proves R33
+TEST(SearchPath, NeverHoldsTheCurrentFolderByItsNamesInProc) {
+  const test::TemporaryFolder links;
+  std::filesystem::create_symlink("/proc/self/cwd", links.path() / "one");
+  std::filesystem::create_symlink("one", links.path() / "two");
+  std::filesystem::create_symlink("loop", links.path() / "loop");
+  for (const std::string& path :
+       {std::string("/proc/self/cwd"), std::string("/proc/self/cwd/"), std::string("/proc/thread-self/cwd/x"),
+        std::string("/usr/../proc/self/root"), (links.path() / "one").string(),
+        (links.path() / "two/below").string(), (links.path() / "loop").string()}) {
+    SearchInputs from = search_inputs();
+    from.plugin_path = path;
+    EXPECT_THAT(make_search_path(from).front().ignored, HasSubstr("it leads through /proc")) << path;
+    from = search_inputs();
+    from.data_home = path;
+    EXPECT_THAT(make_search_path(from).front().ignored, HasSubstr("it leads through /proc")) << path;
+  }
+  EXPECT_FALSE(leads_through_proc(links.path()));
+  EXPECT_FALSE(leads_through_proc("/"));
+  EXPECT_FALSE(leads_through_proc("/processes/../procession"));
 }
 
 TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {

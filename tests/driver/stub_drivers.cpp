@@ -63,7 +63,10 @@ constexpr Effect effects[] = {
 #ifdef __x86_64__
     {"flush", StubStatus::refused, "changed the flushing of denormal numbers of", false},
     {"x87", StubStatus::refused, "changed the x87 control word of", false},
+    {"mmx", StubStatus::refused, "changed the x87 register stack of", false},
+    {"time-stamps", StubStatus::refused, "changed the use of the time stamp counter of", false},
 #endif
+    {"replace-stdout", StubStatus::refused, "changed the standard streams of C or C++"},
     {"setsid", StubStatus::refused, "made a session of its own"},
     {"setpgid", StubStatus::refused, "moved the process to another process group"},
     {"alarm", StubStatus::refused, "armed the timer ITIMER_REAL"},

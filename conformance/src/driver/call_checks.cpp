@@ -40,14 +40,15 @@ void check_text(const std::string& call, const char* text, std::size_t size, con
 }
 
 /// The parts of the floating-point state that change results or trap: both control words of x86-64, without
-/// the flags of exceptions that have occurred.
-unsigned floating_mode() noexcept {
+/// the flags of exceptions that have occurred, and which x87 registers are in use.
+std::uint64_t floating_mode() noexcept {
 #if defined(__x86_64__)
-  unsigned short x87;
-  __asm__ volatile("fnstcw %0" : "=m"(x87));
-  return (_mm_getcsr() & 0xffc0u) | unsigned{x87} << 16;
+  std::array<std::uint32_t, 7> x87;
+  __asm__ volatile("fnstenv %0\n\tfldenv %0" : "+m"(x87));
+  return (_mm_getcsr() & 0xffc0u) | std::uint64_t{x87[0] & 0xffff} << 16 |
+         std::uint64_t{x87[2] & 0xffff} << 32;
 #else
-  return static_cast<unsigned>(std::fegetround());
+  return static_cast<std::uint64_t>(std::fegetround());
 #endif
 }
 
@@ -104,7 +105,8 @@ void ThreadCheck::after(std::string_view called) const {
     std::fesetenv(&floating_);
     breaches().add(call,
                    "changed the rounding mode, the precision, the traps or the treatment of denormals of its "
-                   "thread; driver.h: a function leaves the thread's floating-point environment as it was. "
+                   "thread, or left x87 registers in use, as MMX without EMMS does; driver.h: a function "
+                   "leaves the thread's floating-point environment as it was. "
                    "Look first at the work that the call runs on the host's thread, and at a reset to the "
                    "default environment");
   }

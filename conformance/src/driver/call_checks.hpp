@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cfenv>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <tuple>
@@ -43,7 +44,7 @@ class ThreadCheck {
   void after(std::string_view called) const;
 
  private:
-  unsigned mode_;
+  std::uint64_t mode_;
   std::fenv_t floating_;
   sigset_t signals_;
 };

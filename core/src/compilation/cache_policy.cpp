@@ -52,6 +52,8 @@ CachePolicy make_cache_policy(const CacheInputs& inputs) {
   policy.limit = parse_bytes("WEIR_CACHE_BYTES", inputs.weir_cache_bytes).value_or(policy.limit);
   if (inputs.weir_cache == "off") {
     policy.why_off = "WEIR_CACHE is off";
+  } else if (strcasecmp(inputs.weir_cache.c_str(), "off") == 0) {
+    refuse_environment("WEIR_CACHE", inputs.weir_cache, "off, or a folder");
   } else if (!inputs.weir_cache.empty()) {
     std::error_code error;
     policy.named = true;

@@ -15,6 +15,7 @@
 #include <weir/layers.hpp>
 
 #include "driver/discovery/manifest.hpp"
+#include "driver/discovery/search_path.hpp"
 #include "driver/gpu_driver.hpp"
 #include "driver/registry.hpp"
 #include "driver/trust/elf.hpp"
@@ -207,6 +208,11 @@ std::vector<fs::path> layer_search_path() try {
         throw LayersError(
             fmt::format("the environment variable WEIR_LAYER_PATH has the folder '{}'; expected "
                         "absolute folders, separated by colons",
+                        folder));
+      if (leads_through_proc(fs::path(folder)))
+        throw LayersError(
+            fmt::format("the environment variable WEIR_LAYER_PATH has the folder '{}', which leads through "
+                        "/proc, where the current folder has other names; expected the folder's own path",
                         folder));
       add(fs::path(folder));
       rest.remove_prefix(std::min(colon + 1, rest.size()));

@@ -213,7 +213,10 @@ static void act(void) {
     const unsigned short word = 0x007f;
     __asm__ volatile("fldcw %0" : : "m"(word));
   }
+  IF("mmx") __asm__ volatile("pxor %%mm0, %%mm0" : : : "mm0");
+  IF("time-stamps") prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 #endif
+  IF("replace-stdout") stdout = stderr;
   IF("setsid") setsid();
   IF("setpgid") setpgid(0, 0);
   IF("alarm") alarm(1000);

@@ -5,9 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "driver/discovery/plugin_kind.hpp"
@@ -22,13 +27,34 @@ namespace fs = std::filesystem;
 // One folder for every architecture, because a manifest names its library's architecture.
 constexpr std::string_view system_folder = "/usr/lib/weir";
 
+// The file that is mapped at that address. Empty if it is unknown or was removed.
+fs::path mapped_file(std::uintptr_t address) {
+  std::ifstream mappings("/proc/self/maps");
+  for (std::string line; std::getline(mappings, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    int path = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &path) != 2 ||
+        address < begin || address >= end)
+      continue;
+    line.erase(0, static_cast<std::size_t>(path));
+    return line.starts_with('/') && !line.ends_with(" (deleted)") ? fs::path(line) : fs::path();
+  }
+  return {};
+}
+
 fs::path own_library() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 || !info.dli_fname) return {};
+  const auto here = reinterpret_cast<std::uintptr_t>(&own_library);
+  if (dladdr(reinterpret_cast<const void*>(here), &info) == 0 || !info.dli_fname) return {};
   std::error_code error;
-  // dli_fname of a program is the name with which it was started, possibly without a folder.
-  const fs::path named = info.dli_fname;
-  fs::path real = fs::canonical(named.has_parent_path() ? named : fs::path("/proc/self/exe"), error);
+  // dli_fname of a program is the name with which it was started, possibly without a folder. Of a library
+  // that was found by a relative path it is that path, and the current folder may be another one by now.
+  fs::path named = info.dli_fname;
+  if (!named.has_parent_path())
+    named = "/proc/self/exe";
+  else if (named.is_relative())
+    named = mapped_file(here);
+  fs::path real = fs::canonical(named, error);
   if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   return error ? fs::path() : real;
 }
@@ -43,6 +69,8 @@ class Collector {
     if (path.is_relative()) {
       folder.ignored = fmt::format("it is relative, and {} are never taken from the current folder",
                                    terms_of(kind_).plural);
+    } else if (leads_through_proc(path)) {
+      folder.ignored = "it leads through /proc, where the current folder has other names";
     } else {
       // Keeps the spelling of the path, because trust also checks the links in it.
       if (!path.has_filename()) folder.path = path.parent_path();
@@ -66,6 +94,29 @@ class Collector {
 };
 
 }  // namespace
+
+bool leads_through_proc(const fs::path& path) {
+  constexpr int max_links = 40;  // as Linux follows
+  fs::path rest = path.lexically_normal(), walked;
+  for (int links = 0; links <= max_links; ++links) {
+    walked = "/";
+    auto part = rest.begin();
+    if (rest.is_absolute()) ++part;
+    for (; part != rest.end(); ++part) {
+      walked /= *part;
+      if (walked == "/proc") return true;
+      std::error_code error;
+      fs::path target = fs::read_symlink(walked, error);
+      if (error) continue;
+      target = walked.parent_path() / target;
+      while (++part != rest.end()) target /= *part;
+      rest = target.lexically_normal();
+      break;
+    }
+    if (part == rest.end()) return false;
+  }
+  return true;  // a loop of links leads nowhere
+}
 
 std::string_view to_string(SearchOrigin origin, PluginKind kind) noexcept {
   switch (origin) {

@@ -26,6 +26,9 @@ std::vector<SearchFolder> make_search_path(const SearchInputs& inputs, PluginKin
 
 /// The folders of plugin_search_folders that are searched.
 std::vector<std::filesystem::path> plugin_search_path(PluginKind kind);
+/// Whether the path, or one to which its links lead, is in /proc, which has other names for the current
+/// folder.
+bool leads_through_proc(const std::filesystem::path& path);
 
 /// The program that tries drivers, in weir_folder().
 inline constexpr std::string_view probe_program = "weir-probe";

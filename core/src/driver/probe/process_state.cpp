@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <locale>
 #include <new>
 #include <thread>
@@ -98,7 +99,17 @@ std::uint32_t scalar_control_word() {
   __asm__ volatile("fnstcw %0" : "=m"(word));
   return word;
 }
+// Which x87 registers are empty; all are between calls. Code of MMX without EMMS leaves them full, and long
+// doubles become NaN.
+std::uint32_t scalar_tags() {
+  std::array<std::uint32_t, 7> environment;
+  __asm__ volatile("fnstenv %0\n\tfldenv %0" : "+m"(environment));
+  return environment[2] & 0xffff;
+}
 #elif defined(__aarch64__)
+std::uint32_t scalar_tags() {
+  return 0;
+}
 std::uint32_t vector_control_word() {
   std::uint64_t word = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(word));
@@ -108,6 +119,9 @@ std::uint32_t scalar_control_word() {
   return 0;
 }
 #else
+std::uint32_t scalar_tags() {
+  return 0;
+}
 std::uint32_t vector_control_word() {
   return 0;
 }
@@ -218,11 +232,20 @@ ProcessState::ProcessState() {
   threads_ = running_threads();
 }
 
+ProcessState::Streams ProcessState::standard_streams() noexcept {
+  const auto state_of = [](const std::ostream& stream) {
+    return Stream{stream.rdbuf(),      stream.flags(),   stream.precision(), stream.width(),
+                  stream.exceptions(), stream.rdstate(), stream.fill()};
+  };
+  return {{stdin, stdout, stderr}, {state_of(std::cout), state_of(std::cerr), state_of(std::clog)}};
+}
+
 ProcessState::Attributes ProcessState::attributes() noexcept {
   Attributes now{};
   // Read first, while the driver's values are unchanged: the code below may use floating-point registers.
   now.vector_control = vector_control_word();
   now.scalar_control = scalar_control_word();
+  now.scalar_tags = scalar_tags();
   now.rounding = std::fegetround();
   stat(".", &now.working_folder);
   stat("/", &now.root_folder);
@@ -252,6 +275,8 @@ ProcessState::Attributes ProcessState::attributes() noexcept {
   now.policy = sched_getscheduler(0);
   getresuid(&now.users[0], &now.users[1], &now.users[2]);
   getresgid(&now.groups[0], &now.groups[1], &now.groups[2]);
+  now.streams = standard_streams();
+  if (prctl(PR_GET_TSC, &now.time_stamp_counter) != 0) now.time_stamp_counter = 0;
   now.no_new_privileges = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
   // In seccomp's strict mode the first call here ends the process, which is a finding as well.
   now.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
@@ -335,6 +360,7 @@ void ProcessState::compare_attributes(ProbeStep during, EffectLog& log) const no
   // Rounding is bits 10 and 11, which fegetround has returned.
   if ((now.scalar_control ^ was.scalar_control) & ~0x0c00u)
     log.add(Change::floating_point, during, "the x87 control word");
+  if (now.scalar_tags != was.scalar_tags) log.add(Change::floating_point, during, "the x87 register stack");
 #else
   if (now.rounding == was.rounding && now.vector_control != was.vector_control)
     log.add(Change::floating_point, during, "the control register");
@@ -371,6 +397,9 @@ void ProcessState::compare_attributes(ProbeStep during, EffectLog& log) const no
   differs(Change::scheduling, "scheduling policy", was.policy, now.policy);
   if (now.users != was.users) log.add(Change::identity, during, "user");
   if (now.groups != was.groups) log.add(Change::identity, during, "group");
+  if (now.streams != was.streams) log.add(Change::standard_streams, during, "");
+  differs(Change::privileges, "the use of the time stamp counter", was.time_stamp_counter,
+          now.time_stamp_counter);
   differs(Change::privileges, "no_new_privs", was.no_new_privileges, now.no_new_privileges);
   differs(Change::privileges, "the seccomp mode", was.seccomp, now.seccomp);
   differs(Change::privileges, "the parent-death signal", was.death_signal, now.death_signal);

@@ -11,6 +11,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <ios>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +62,21 @@ class ProcessState {
     ino_t inode;
     int status_flags, descriptor_flags;
   };
+  /// The state of an output stream of C++.
+  struct Stream {
+    const std::streambuf* buffer;
+    std::ios_base::fmtflags format;
+    std::streamsize precision, width;
+    std::ios_base::iostate exceptions, state;
+    char fill;
+    bool operator==(const Stream&) const = default;
+  };
+  struct Streams {
+    std::array<const FILE*, 3> of_c;
+    std::array<Stream, 3> of_cpp;
+    bool operator==(const Streams&) const = default;
+  };
+  static Streams standard_streams() noexcept;
   // The results of a few system calls.
   struct Attributes {
     struct stat working_folder, root_folder;
@@ -73,7 +91,9 @@ class ProcessState {
         timer_slack, personality;
     std::array<char, 16> thread_name;
     int rounding;
-    std::uint32_t vector_control, scalar_control;
+    std::uint32_t vector_control, scalar_control, scalar_tags;
+    int time_stamp_counter;
+    Streams streams;
     void* terminate_handler;
     void* new_handler;
   };

@@ -50,6 +50,7 @@ constexpr std::array<ChangeRule, change_count> rules{{
     {"processes", true, "left processes running ({after})"},
     {"error_output", false, "wrote {after} bytes to standard error"},
     {"exception", true, "threw an exception"},
+    {"standard_streams", true, "changed the standard streams of C or C++, or their formats"},
 }};
 
 const ChangeRule& rule_of(Change change) {

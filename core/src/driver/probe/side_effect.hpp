@@ -49,8 +49,9 @@ enum class Change : std::uint8_t {
   processes,     ///< after: the number of processes that outlived the driver's process
   error_output,  ///< after: bytes written to standard error
   exception,     ///< thrown by the function that `during` names
+  standard_streams,
 };
-inline constexpr std::size_t change_count = static_cast<std::size_t>(Change::exception) + 1;
+inline constexpr std::size_t change_count = static_cast<std::size_t>(Change::standard_streams) + 1;
 
 enum class SignalAction : std::int64_t { standard, ignore, handler };
 

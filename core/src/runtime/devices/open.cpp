@@ -10,6 +10,7 @@
 
 #include "codegen/codegen.hpp"
 #include "driver/registry.hpp"
+#include "folder_names.hpp"
 #include "foreign_text.hpp"
 #include "near_words.hpp"
 #include "runtime/devices/device_state.hpp"
@@ -35,6 +36,9 @@ std::string driver_report() {
     text = "\n  no driver was found in:";
     for (const auto& folder : driver_search_path()) text += "\n    " + folder.string();
   }
+  for (const auto& folder : driver_search_path())
+    if (const std::string why = why_unreadable(folder); why.starts_with("cannot"))
+      text += fmt::format("\n  {} {}", folder.string(), why);
   for (const SearchFolder& folder : driver_search_folders())
     if (!folder.ignored.empty() && folder.origin == SearchOrigin::environment)
       text += fmt::format("\n  ignored: {} of {}: {}", folder.path.string(), to_string(folder.origin),
@@ -121,8 +125,8 @@ Device open() try {
     // Its devices are unknown, and one of them might be the best.
     if (candidate.status == DriverStatus::wrong_setting)
       throw Error(ErrorCode::invalid,
-                  fmt::format("driver {}: {}; correct the setting, or name the device to open, as in "
-                              "WEIR_DEVICE=cpu",
+                  fmt::format("driver {}: {}; correct the setting, or name a device of another driver in "
+                              "WEIR_DEVICE",
                               candidate.name, candidate.reason));
     if (candidate.status != DriverStatus::usable) continue;
     for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
