@@ -151,11 +151,11 @@ TEST(Rccl, LeavesAfterTheCallsThatStreamsReachLate) {
       [&](const Communicator& world, Device& device, const Stream& stream) {
         auto x = device.array<int>(stream, 10);
         x.fill(stream, 1);
-        stream.call_host([] { std::this_thread::sleep_for(2300ms); });
+        stream.call_host([] { std::this_thread::sleep_for(3300ms); });
         world.all_reduce(stream, x, Reduction::sum);
         sums[world.rank()] = std::move(x);
       },
-      {.limit = 1s}));
+      {.limit = 2s}));
   for (const Array<int>& sum : sums) EXPECT_EQ(sum.to_host(sum.device().create_stream())[0], 3);
 }
 
