@@ -48,7 +48,8 @@ std::set<std::uint32_t> threads_since(const std::vector<std::uint32_t>& before, 
 /// threads, whose library may be destroyed next, have left the launch; one thread of the driver runs the
 /// other blocks.
 void expect_that_helpers_left() {
-  const std::vector<std::uint32_t> before = threads_of_blocks;
+  std::vector<std::uint32_t> before;
+  for (const std::uint32_t& thread : threads_of_blocks) before.push_back(read(thread));
   std::set<std::uint32_t> threads;
   for (std::size_t blocks = 0; blocks < 60 && read(arrived) < block_count;)
     threads = threads_since(before, blocks);

@@ -93,7 +93,7 @@ TEST(DeviceDeathTest, OfNoNameIsNotOpenedIfADriverRefusesASetting) {
         _exit(0);
       },
       testing::ExitedWithCode(0),
-      "driver cpu: .*WEIR_CPU_THREADS is 'many'; .*correct the setting, or name the device to open");
+      "driver cpu: .*WEIR_CPU_THREADS is 'many'; .*correct the setting, or name a device of another driver");
 }
 
 TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
