@@ -111,26 +111,6 @@ WEIR_REQUIREMENT(2, 35, Events, OrderStreams, "Work after a wait begins after th
   writer.synchronize();
 }
 
-WEIR_REQUIREMENT(2, 36, Events, HoldBackTheStreamThatWaits,
-                 "A stream that waits for an event does not go on before it is reached.") {
-  const Memory memory(64);
-  memory.write(Bytes(64, 1));
-  const Stream held, waiting;
-  const Event event;
-  Gate gate;
-  gate.hold(held);
-  event.record(held);
-  waiting.wait(event);
-  fill<std::uint8_t>(waiting, memory, 0, 64, 2);
-  waiting.flush();
-  EXPECT_TRUE(never([&] { return waiting.done(); }))
-      << "a stream waits for an event of a held stream, with a fill after the wait; stream_query returned "
-         "WEIR_OK. Look first at what stream_wait_event submits";
-  gate.open();
-  waiting.synchronize();
-  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 2)));
-}
-
 WEIR_REQUIREMENT(2, 37, Events, WaitsReturnAtOnce,
                  "stream_wait_event returns while the event is not reached.") {
   const Stream held, waiting;
