@@ -238,6 +238,42 @@ WEIR_REQUIREMENT(5, 53, GraphOrder, ALaterRunWaitsForOneOfADestroyedStream,
       << "2 runs were launched, each of which appends 1 and then 2 to the log after its length";
 }
 
+WEIR_REQUIREMENT(
+    5, 96, GraphOrder, ALaterRunWaitsBehindOtherWork,
+    "While a run of a graph is held, no node of a later run starts on a stream that has up to 400 "
+    "operations of its own in its queue.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel append("append");
+  for (const int queued : {1, 31, 32, 33, 100, 400}) {
+    HeldKernel held;
+    const Memory log = Memory::of(std::vector<std::int64_t>(9, 0)), filled(64);
+    GraphNodes nodes;
+    const auto first = nodes.kernel(append, arguments(log, std::int64_t{1}));
+    const auto pause = nodes.kernel(held.kernel(), held.arguments(), 1, {first});
+    nodes.kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
+    const Graph graph = nodes.make();
+    const Stream earlier, later, control;
+    launch(graph, earlier);
+    earlier.flush();
+    ASSERT_TRUE(held.starts());
+    Delay delay(later);  // so that the fills stay in the queue
+    for (int i = 0; i < queued; ++i) fill<std::uint8_t>(later, filled, 0, 64, 3);
+    launch(graph, later);
+    later.flush();
+    delay.end();
+    EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }, std::chrono::milliseconds(5)))
+        << "a run of a graph was held, and a second run began on another stream, which had " << queued
+        << " fills in its queue when it was launched. driver.h: runs of one graph never overlap, even in "
+           "different streams. Look first at what graph_launch submits to a stream with much work";
+    held.release();
+    earlier.synchronize();
+    later.synchronize();
+    EXPECT_EQ(log.values<std::int64_t>(), (std::vector<std::int64_t>{4, 1, 2, 1, 2, 0, 0, 0, 0}))
+        << "2 runs were launched, each of which appends 1 and then 2 to the log after its length";
+    if (HasFailure()) return;
+  }
+}
+
 WEIR_REQUIREMENT(5, 26, GraphOrder, ARunWaitsForTheStreamsHeldWork,
                  "No node of a run starts while earlier work of its stream is held.") {
   needs(WEIR_CAP_GRAPHS);
