@@ -213,14 +213,21 @@ WEIR_REQUIREMENT(3, 09, Modules, LayoutIsCopied,
   EXPECT_EQ(out.values<std::int64_t>(), iota_values(100, 7));
 }
 
-WEIR_REQUIREMENT(3, 10, Modules, TwoOfOneCodeObjectAreApart,
-                 "One code object is loaded twice; when one module is unloaded the other goes on.") {
+WEIR_REQUIREMENT(
+    3, 10, Modules, TwoOfOneCodeObjectAreApart,
+    "One code object is loaded twice; when one module is unloaded the other goes on. 100 modules "
+    "are loaded at once.") {
   Kernel first("iota");
   const Kernel second("iota");
   EXPECT_NE(first.module(), second.module());
   expect_runs(first, 1);
   first.unload();
   expect_runs(second, 2);
+  std::vector<Kernel> many;
+  many.reserve(100);
+  while (many.size() < 100) many.emplace_back("iota");
+  for (const std::size_t i : {0u, 50u, 63u, 64u, 65u, 99u})
+    expect_runs(many[i], static_cast<std::int64_t>(i));
 }
 
 WEIR_REQUIREMENT(3, 11, Modules, AreLoadedAndUnloadedOften,
