@@ -146,8 +146,8 @@ WEIR_REQUIREMENT(0, 48, Leaks, OfDevices,
 
 WEIR_REQUIREMENT(
     1, 60, Leaks, OfMemory,
-    "Allocating and freeing memory 10,000 times leaks nothing, and neither do fills and copies of 0 "
-    "bytes.") {
+    "Allocating and freeing memory 10,000 times leaks nothing, also 200 times in each size from 64 KiB to "
+    "8 MiB, and neither do fills and copies of 0 bytes.") {
   const Stream stream;
   expect_flat("memory_allocate, fill, memory_get_info, memory_free", often, [&] {
     const Memory memory(1000);
@@ -155,6 +155,9 @@ WEIR_REQUIREMENT(
     (void)memory.info();
     stream.synchronize();
   });
+  for (const std::uint64_t size : {64u << 10, 500'000u, 1u << 20, 8u << 20})
+    expect_flat("memory_allocate and memory_free of 64 KiB to 8 MiB", 200,
+                [&] { const Memory memory(size); });
   const Memory memory(64), other(64);
   expect_flat("fills and copies of 0 bytes", often, [&] {
     fill<std::uint8_t>(stream, memory, 0, 0, 1);
@@ -277,7 +280,8 @@ WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
 WEIR_REQUIREMENT(2, 74, Leaks, OfEvents,
                  "Recording, waiting for, querying and destroying an event on a new stream 10,000 times "
                  "leaks nothing, and "
-                 "neither do waits for an event without a mark and queries of held work.") {
+                 "neither do waits for an event without a mark, queries of held work, and events that are "
+                 "destroyed without a mark or before it is reached.") {
   const Stream waiting;
   const bool timed = has(WEIR_CAP_TIMED_EVENTS);
   expect_flat("event_create, event_record three times, stream_wait_event, event_synchronize, event_destroy",
@@ -300,6 +304,7 @@ WEIR_REQUIREMENT(2, 74, Leaks, OfEvents,
     waiting.wait(unrecorded);
     waiting.flush();
   });
+  expect_flat("event_create and event_destroy", often, [&] { const Event event; });
   if (!Gate::possible()) return;
   const Event pending, stamp(timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN);
   Gate gate;
@@ -312,6 +317,24 @@ WEIR_REQUIREMENT(2, 74, Leaks, OfEvents,
     double elapsed = 0;
     if (timed) (void)table().event_elapsed(stamp, stamp, &elapsed, nullptr);
   });
+  gate.open();
+  waiting.synchronize();
+  constexpr int together = 100;
+  expect_flat(
+      "event_record of 100 events on a held stream, and event_destroy before they are reached",
+      often / together / 4,
+      [&] {
+        const Stream held;
+        Gate destroyed;
+        destroyed.hold(held);
+        for (int i = 0; i < together; ++i) {
+          const Event event;
+          event.record(held);
+        }
+        destroyed.open();
+        held.synchronize();
+      },
+      together);
 }
 
 WEIR_REQUIREMENT(

@@ -107,9 +107,9 @@ WEIR_REQUIREMENT(4, 70, PeerCopies, MoveMemoryBetweenDevices,
   }
 }
 
-WEIR_REQUIREMENT(
-    4, 71, PeerCopies, PastTheEndAreInvalid,
-    "copy_peer past the end of either allocation returns WEIR_ERROR_INVALID and changes nothing.") {
+WEIR_REQUIREMENT(4, 71, PeerCopies, PastTheEndAreInvalid,
+                 "copy_peer past the end of either allocation, or between overlapping ranges of one, returns "
+                 "WEIR_ERROR_INVALID and changes nothing.") {
   needs(WEIR_CAP_PEER_COPY);
   const Memory a(100), b(200);
   a.write(pattern(100));
@@ -123,6 +123,11 @@ WEIR_REQUIREMENT(
           weir_allocation(a), std::uint64_t{101}, std::uint64_t{0});
   refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), std::uint64_t{201},
           weir_allocation(a), std::uint64_t{0}, std::uint64_t{0});
+  // Within one device it does what copy_on_device does.
+  const std::uint64_t overlapping[][2] = {{0, 99}, {99, 0}, {50, 50}, {0, 1}};
+  for (const auto& [to, from] : overlapping)
+    refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), to,
+            weir_allocation(b), from, std::uint64_t{100});
   stream.synchronize();
   EXPECT_TRUE(same_bytes(a.read(), pattern(100)));
   EXPECT_TRUE(same_bytes(b.read(), pattern(200)));
@@ -299,7 +304,9 @@ WEIR_REQUIREMENT(4, 79, PeerCopies, TimesOfAnotherDeviceAreInvalid,
            "devices returns WEIR_ERROR_INVALID. Look first at the checks of event_elapsed";
 }
 
-WEIR_REQUIREMENT(4, 80, Leaks, OfPeerCopies, "Copying memory between devices 10,000 times leaks nothing.") {
+WEIR_REQUIREMENT(4, 80, Leaks, OfPeerCopies,
+                 "Copying memory between devices 10,000 times leaks nothing, and neither do 10,000 waits for "
+                 "an event of another device.") {
   needs(WEIR_CAP_PEER_COPY);
   const weir_device other = other_device();
   const Memory here(64), there(64, WEIR_MEMORY_DEVICE, other);
@@ -309,6 +316,22 @@ WEIR_REQUIREMENT(4, 80, Leaks, OfPeerCopies, "Copying memory between devices 10,
          weir_allocation(there), std::uint64_t{0}, std::uint64_t{64});
     stream.synchronize();
   });
+  if (!Gate::possible()) return;
+  const Stream theirs(other);
+  const Event event(WEIR_EVENT_PLAIN, other);
+  constexpr int together = 50;
+  expect_flat(
+      "stream_wait_event of a held event of another device, 50 times", often / together,
+      [&] {
+        Gate gate;
+        gate.hold(theirs);
+        event.record(theirs);
+        for (int i = 0; i < together; ++i) stream.wait(event);
+        gate.open();
+        stream.synchronize();
+        theirs.synchronize();
+      },
+      together);
 }
 
 /// A kernel of another device. Throws Skipped if that device runs other code than the device under test.
