@@ -370,7 +370,7 @@ WEIR_REQUIREMENT(3, 56, Shapes, ArgumentBlocksOfAnotherSizeAreInvalid,
 
 WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
                  "The argument block that a kernel of the CPU reads is aligned to 16 bytes, for launches of "
-                 "every size of block that wait in queues, and in graphs, also after an update.") {
+                 "every size of block that wait in queues.") {
   const Kernel tally("tally");
   if (tally.ready().format != "elf-x86_64")
     throw Unsupported("only kernels of the format elf-x86_64 see the address of their arguments");
@@ -379,7 +379,6 @@ WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
   std::vector<std::uint8_t> block(info().max_argument_bytes);
   const Arguments values = arguments(out);
   std::ranges::copy(values.bytes(), block.begin());
-  std::vector<Graph> graphs;
   Delay delay(stream);
   std::uint64_t launches = 0;
   for (std::uint32_t bytes = 8; bytes <= info().max_argument_bytes; bytes += bytes < 512 ? 8 : 136) {
@@ -394,28 +393,14 @@ WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
     launch.arguments = block.data();
     call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
     ++launches;
-    if (!has(WEIR_CAP_GRAPHS)) continue;
-    weir_graph_node node{};
-    node.struct_size = sizeof node;
-    node.kind = WEIR_GRAPH_KERNEL;
-    node.launch = &launch;
-    const weir_graph_node* const nodes[] = {&node};
-    graphs.emplace_back(nullptr);
-    call(table().graph_create, device(), 1u, static_cast<const weir_graph_node* const*>(nodes),
-         graphs.back().out());
-    conformance::launch(graphs.back(), stream);
-    call(table().graph_update, weir_graph(graphs.back()), 0u, static_cast<const weir_graph_node*>(&node));
-    conformance::launch(graphs.back(), stream);
-    launches += 2;
   }
   delay.end();
   stream.synchronize();
   EXPECT_EQ(out.values<std::uint64_t>()[0], launches);
   EXPECT_EQ(out.values<std::uint64_t>()[2], 0u)
       << "a kernel read its arguments at an address that is no multiple of 16, which <weir/sdk/cpu_kernel.h> "
-         "demands, or a run without struct_size. Look first at where kernel_launch, graph_create and "
-         "graph_update "
-         "copy the arguments to";
+         "demands, or a run without struct_size. Look first at where kernel_launch copies the "
+         "arguments to";
 }
 
 WEIR_REQUIREMENT(
