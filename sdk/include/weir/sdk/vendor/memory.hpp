@@ -76,8 +76,8 @@ Allocation<V>& finish(Fresh<Allocation<V>>& allocation, const weir_memory_option
   return allocation.publish();
 }
 
-/// If memory is short, retries after releasing the pool's memory, and again after pending deallocations. The
-/// failure's message states the size.
+/// If memory is short, retries after releasing the pool's memory, and again after pending deallocations. What
+/// the pool took for refused attempts is released. The message of the failure states the size.
 template <class V, class Try>
 void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Try&& attempt) {
   Code code = attempt();
@@ -86,6 +86,7 @@ void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Tr
     code = attempt();
   }
   while (code == out_of_memory && device.pool.wait(device)) code = attempt();
+  if (code == out_of_memory) device.pool.trim();
   if (code != success) [[unlikely]] {
     std::size_t free = 0, total = 0;
     V::calls().memory_get_info(&free, &total);
