@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5: fills of nodes in every width and many sizes, argument blocks of every size, and many graphs at
-// once.
+// Level 5: fills of nodes in every width and many sizes, and many graphs at once.
 #include "kernels/gate.hpp"
 #include "kernels/graph_nodes.hpp"
 
@@ -66,51 +65,6 @@ WEIR_REQUIREMENT(5, 98, Graphs, AThousandAtOnce, "1,000 graphs exist at once, an
   EXPECT_EQ(memory.values<std::uint32_t>(), expected)
       << "1,000 graphs were made, each with a fill of a word of its own, and launched. Look first at where "
          "graph_create keeps a graph's nodes";
-}
-
-WEIR_REQUIREMENT(
-    5, 99, Graphs, ArgumentBlocksAreAligned,
-    "The argument block that a kernel of the CPU reads in a graph is aligned to 16 bytes, in every "
-    "size, also after an update.") {
-  needs(WEIR_CAP_GRAPHS);
-  const Kernel tally("tally");
-  if (tally.ready().format != "elf-x86_64")
-    throw Unsupported("only kernels of the format elf-x86_64 see the address of their arguments");
-  const Memory out = Memory::of(std::vector<std::uint64_t>(3));
-  const Stream stream;
-  std::vector<std::uint8_t> block(info().max_argument_bytes);
-  const Arguments values = arguments(out);
-  std::ranges::copy(values.bytes(), block.begin());
-  std::uint64_t launches = 0;
-  for (std::uint32_t bytes = 8; bytes <= info().max_argument_bytes; bytes += bytes < 512 ? 8 : 136) {
-    weir_kernel_layout layout = tally.layout();
-    layout.argument_bytes = bytes;
-    weir_kernel kernel = nullptr;
-    call(table().module_get_kernel, tally.module(), tally.ready().symbol.c_str(),
-         static_cast<const weir_kernel_layout*>(&layout), &kernel);
-    weir_launch asked = tally.launch_of(values);
-    asked.kernel = kernel;
-    asked.argument_bytes = bytes;
-    asked.arguments = block.data();
-    weir_graph_node node{};
-    node.struct_size = sizeof node;
-    node.kind = WEIR_GRAPH_KERNEL;
-    node.launch = &asked;
-    const weir_graph_node* const nodes[] = {&node};
-    Graph graph;
-    call(table().graph_create, device(), 1u, static_cast<const weir_graph_node* const*>(nodes), graph.out());
-    launch(graph, stream);
-    call(table().graph_update, weir_graph(graph), 0u, static_cast<const weir_graph_node*>(&node));
-    launch(graph, stream);
-    launches += 2;
-  }
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::uint64_t>()[0], launches);
-  EXPECT_EQ(out.values<std::uint64_t>()[2], 0u)
-      << "a kernel in a graph read its arguments at an address that is no multiple of 16, which "
-         "<weir/sdk/cpu_kernel.h> demands, or a run without struct_size. Look first at where graph_create "
-         "and "
-         "graph_update copy the arguments to";
 }
 
 }  // namespace

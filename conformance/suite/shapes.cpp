@@ -368,39 +368,83 @@ WEIR_REQUIREMENT(3, 56, Shapes, ArgumentBlocksOfAnotherSizeAreInvalid,
   EXPECT_EQ(out.values<std::int64_t>(), std::vector<std::int64_t>(64, -1)) << "a launch that was refused ran";
 }
 
-WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
-                 "The argument block that a kernel of the CPU reads is aligned to 16 bytes, for launches of "
-                 "every size of block that wait in queues.") {
-  const Kernel tally("tally");
+/// A kernel that counts its runs in `out`, and those whose arguments are at an address that is no multiple
+/// of 16.
+Kernel kernel_that_sees_its_arguments() {
+  Kernel tally("tally");
   if (tally.ready().format != "elf-x86_64")
     throw Unsupported("only kernels of the format elf-x86_64 see the address of their arguments");
-  const Memory out = Memory::of(std::vector<std::uint64_t>(3));
-  const Stream stream;
+  return tally;
+}
+
+/// Calls `submit` with a launch of that kernel for each of many sizes of its block. `submit` returns the
+/// number of runs. Returns their sum.
+template <class Submit>
+std::uint64_t submit_blocks_of_every_size(const Kernel& tally, const Memory& out, const Submit& submit) {
   std::vector<std::uint8_t> block(info().max_argument_bytes);
   const Arguments values = arguments(out);
   std::ranges::copy(values.bytes(), block.begin());
-  Delay delay(stream);
-  std::uint64_t launches = 0;
+  std::uint64_t runs = 0;
   for (std::uint32_t bytes = 8; bytes <= info().max_argument_bytes; bytes += bytes < 512 ? 8 : 136) {
     weir_kernel_layout layout = tally.layout();
     layout.argument_bytes = bytes;
-    weir_kernel kernel = nullptr;
-    call(table().module_get_kernel, tally.module(), tally.ready().symbol.c_str(),
-         static_cast<const weir_kernel_layout*>(&layout), &kernel);
     weir_launch launch = tally.launch_of(values);
-    launch.kernel = kernel;
+    call(table().module_get_kernel, tally.module(), tally.ready().symbol.c_str(),
+         static_cast<const weir_kernel_layout*>(&layout), &launch.kernel);
     launch.argument_bytes = bytes;
     launch.arguments = block.data();
-    call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
-    ++launches;
+    runs += submit(launch);
   }
-  delay.end();
-  stream.synchronize();
-  EXPECT_EQ(out.values<std::uint64_t>()[0], launches);
+  return runs;
+}
+
+void expect_aligned(const Memory& out, std::uint64_t runs, const char* copied_by) {
+  EXPECT_EQ(out.values<std::uint64_t>()[0], runs);
   EXPECT_EQ(out.values<std::uint64_t>()[2], 0u)
       << "a kernel read its arguments at an address that is no multiple of 16, which <weir/sdk/cpu_kernel.h> "
-         "demands, or a run without struct_size. Look first at where kernel_launch copies the "
-         "arguments to";
+         "demands, or a run without struct_size. Look first at where "
+      << copied_by << " the arguments to";
+}
+
+WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
+                 "The argument block that a kernel of the CPU reads is aligned to 16 bytes, for launches of "
+                 "every size of block that wait in queues.") {
+  const Kernel tally = kernel_that_sees_its_arguments();
+  const Memory out = Memory::of(std::vector<std::uint64_t>(3));
+  const Stream stream;
+  Delay delay(stream);
+  const std::uint64_t runs = submit_blocks_of_every_size(tally, out, [&](const weir_launch& launch) {
+    call(table().kernel_launch, weir_stream(stream), &launch);
+    return 1;
+  });
+  delay.end();
+  stream.synchronize();
+  expect_aligned(out, runs, "kernel_launch copies");
+}
+
+WEIR_REQUIREMENT(
+    5, 99, Graphs, ArgumentBlocksAreAligned,
+    "The argument block that a kernel of the CPU reads in a graph is aligned to 16 bytes, in every "
+    "size, also after an update.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel tally = kernel_that_sees_its_arguments();
+  const Memory out = Memory::of(std::vector<std::uint64_t>(3));
+  const Stream stream;
+  const std::uint64_t runs = submit_blocks_of_every_size(tally, out, [&](const weir_launch& launched) {
+    weir_graph_node node{};
+    node.struct_size = sizeof node;
+    node.kind = WEIR_GRAPH_KERNEL;
+    node.launch = &launched;
+    const weir_graph_node* const nodes[] = {&node};
+    Graph graph;
+    call(table().graph_create, device(), 1u, static_cast<const weir_graph_node* const*>(nodes), graph.out());
+    launch(graph, stream);
+    call(table().graph_update, weir_graph(graph), 0u, static_cast<const weir_graph_node*>(&node));
+    launch(graph, stream);
+    return 2;
+  });
+  stream.synchronize();
+  expect_aligned(out, runs, "graph_create and graph_update copy");
 }
 
 WEIR_REQUIREMENT(
